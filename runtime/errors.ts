@@ -94,6 +94,7 @@ export const errorTable = defineErrors({
     help: 'Send from and to as ISO 8601 times or epoch seconds, from before to.',
   },
   RTK_ERR_COMMAND_VALUE: { status: 400, help: 'Send a value that the message allows.' },
+  RTK_ERR_ACTION_RUNNING: { status: 409, help: 'Wait until the action has ended.' },
   RTK_ERR_UNAVAILABLE: { status: 503, help: 'Not possible now: the message gives the reason. Try again later.' },
   RTK_ERR_STORE_WRITE: {
     status: 503,

@@ -14,8 +14,11 @@ export interface PanelStation {
     readonly result: 'ok' | 'failed'
     readonly errors?: readonly { readonly name: string; readonly message: string }[]
   }>
-  /** `POST /system?name=value`; resolves with the text of the answer. */
-  command(name: string, value?: string): Promise<string>
+  /** `POST /actions/name`; resolves with the text for a person, and the value for programs if the action has one. */
+  act(
+    name: string,
+    input?: Readonly<Record<string, unknown>>,
+  ): Promise<{ readonly text: string; readonly value?: unknown }>
   /** The language of the page: `en`, `de`. When it changes, the panel is closed and shown again. */
   readonly language: string
 }

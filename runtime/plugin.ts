@@ -4,12 +4,12 @@
  * A plugin is one `definePlugin({ … })`. `setup` registers, `start` begins I/O, `stop` ends it. The runtime undoes
  * everything registered through `ctx`, so a plugin needs no bookkeeping of its own.
  *
- * Types of other packages: `Logger` (pino), `RouteOptions` and `FastifyPluginAsync` (fastify), `TSchema` and `Static`
- * (typebox). `Rate` is described in `rtk-base/link`, `ErrorValues` in `rtk-base/services`.
+ * Types of other packages: `Logger` (pino), `RouteOptions` and `FastifyPluginAsync` (fastify), `TSchema`, `TProperties`, `TObject`
+ * and `Static` (typebox). `Rate` is described in `rtk-base/link`, `ErrorValues` in `rtk-base/services`.
  */
 import type { FastifyPluginAsync, RouteOptions } from 'fastify'
 import type { Logger } from 'pino'
-import type { Static, TSchema } from 'typebox'
+import type { Static, TObject, TProperties, TSchema } from 'typebox'
 import type { MaskSelection } from '../schemas/document.js'
 import type { ErrorTable } from '../schemas/error-table.js'
 import type { Callback, Dispose, Event } from '../schemas/event.js'
@@ -66,7 +66,7 @@ export { forViewer } from './platform/for-viewer.js'
 export type { EventSource } from './platform/guard/event-hub.js'
 export type { StopReason } from './platform/guard/owner.js'
 export { LogLimit } from './platform/log/log-limit.js'
-export { censor, isSecretName, shownCommand, withoutSecrets } from './platform/log/redact.js'
+export { censor, isSecretName, withoutSecrets } from './platform/log/redact.js'
 export type {
   Counter,
   Gauge,
@@ -179,15 +179,40 @@ export interface Caller {
   readonly address?: string
 }
 
-/** The arguments of a `/system` command. */
-export interface CommandCall {
+/** A call of an action. */
+export interface ActionCall<I = Readonly<Record<string, unknown>>> {
   readonly name: string
-  /** The text after `=`; undefined if there is none. */
-  readonly arg: string | undefined
+  readonly input: I
   readonly source: Source
-  /** Aborts when the plugin is stopped or the client disconnects. */
+  /** Aborts when the plugin is stopped, or after 30 s; not when the client disconnects. */
   readonly signal: AbortSignal
+  /** The call as a log or a record may keep it, such as `udp-test=2101`: without secret fields. */
+  readonly shown: string
 }
+
+/** Whatever a person or a program can ask for. */
+export interface Action<P extends TProperties> {
+  /** Letters, digits and dashes. */
+  name: string
+  /** What it does, in one line. */
+  summary: string
+  /** The fields of its input: name → schema; omitted: none. A field with `writeOnly: true` is secret: no log or record keeps it. */
+  input?: P
+  /** How the text `NAME=VALUE` is written, for the answer to a wrong one; default: made of the field. */
+  usage?: string
+  /** A warning that page, console and fleet show before it runs. */
+  caution?: string
+  /** True: it changes nothing, so a viewer may run it. */
+  reads?: boolean
+  /** A change parameter that starts it when a change sets it to true, and is never stored. Only without required fields. */
+  parameter?: string
+  /**
+   * Runs on request, for at most 30 s.
+   * @returns the text for a person, or the text and a value for programs
+   */
+  run(call: ActionCall<Static<TObject<P>>>): ActionReturn | Promise<ActionReturn>
+}
+export type ActionReturn = string | { readonly text: string; readonly value?: unknown }
 
 /** One change transaction, after its values were validated and stored. */
 export interface ChangeSet {
@@ -221,8 +246,8 @@ export interface Hooks {
   onInfoBuild: HookPort<[document: Record<string, unknown>, selection: InfoSelection], void>
   /** After the owners of the changed parameters applied them. A rejection makes the change `failed`. */
   onChange: HookPort<[change: ChangeSet], void | Promise<void>>
-  /** Sees every command before its owner; the first text returned is the answer. */
-  onSystemCommand: HookPort<[call: CommandCall], string | undefined | Promise<string | undefined>>
+  /** Sees every call of an action before its owner, whatever surface it came from; the first text returned is the answer. */
+  onSystemCommand: HookPort<[call: ActionCall], string | undefined | Promise<string | undefined>>
   /** A broker session is up. */
   onMqttConnect: HookPort<[session: MqttSession], void | Promise<void>>
 }
@@ -276,8 +301,6 @@ export interface PluginContext extends Edges {
   on<T>(event: Event<T>, fn: Callback<[value: T]>): Dispose
   readonly config: {
     define<S extends TSchema>(name: string, schema: S, options: ConfigOptions<Static<S>>): ConfigKey<Static<S>>
-    /** A parameter that starts an action and is never stored, e.g. `trigger-gnss-survey`. */
-    action<S extends TSchema>(name: string, schema: S, run: (value: Static<S>) => void | Promise<void>): void
     /**
      * Checks a combination of parameters. Runs when one of `names` is in a change.
      */
@@ -297,19 +320,11 @@ export interface PluginContext extends Edges {
      */
     block(path: string, build: InfoBuilder | InfoParts): InfoBlock
   }
-  readonly commands: {
-    /**
-     * @param options `value: false`: the command takes no value. `name=value` is then answered with 400. `words`: the
-     *   possible first words of its value. The console completes them and lists them in its help. `caution`: a warning
-     *   that the page shows before the command runs.
-     */
-    add(
-      name: string,
-      help: string,
-      run: (call: CommandCall) => string | Promise<string>,
-      options?: { value?: boolean; words?: readonly string[]; caution?: string },
-    ): void
-  }
+  /**
+   * Registers an action: `POST /actions/NAME`, an entry of `GET /actions` and a button of the page; without input, or with
+   * one scalar field, also the command `NAME` or `NAME=VALUE` of `POST /system`, MQTT and the console.
+   */
+  action<P extends TProperties = Record<never, never>>(action: Action<P>): void
   readonly hooks: Hooks
   readonly http: {
     route(options: RouteOptions): void
@@ -499,12 +514,12 @@ export function guarded<A extends unknown[], R>(fn: (...args: A) => R): (...args
   return owner ? guard(owner, 'callback', fn) : fn
 }
 
-/** Thrown by a command with a wrong value: HTTP 400. `message` describes the expected form. */
+/** Thrown by an action with a wrong value: HTTP 400. `message` describes the expected form. */
 export function badValue(message: string): RtkError {
   return new RtkError('RTK_ERR_COMMAND_VALUE', message)
 }
 
-/** Thrown by a command that cannot run now: HTTP 503, with the reason. */
+/** Thrown by an action that cannot run now: HTTP 503, with the reason. */
 export function unavailable(reason: string): RtkError {
   return new RtkError('RTK_ERR_UNAVAILABLE', reason)
 }

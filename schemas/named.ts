@@ -31,14 +31,16 @@ import { MqttFailureCause, MqttInfo, MqttLinkState } from './info/mqtt.js'
 import { EthInfo, StaInfo, UdpInfo, WapInfo } from './info/network.js'
 import { RouterInfo, RouterLinkState } from './info/router.js'
 import { InfoDocument, InfoDocumentPart, infoDocumentPart } from './info-document.js'
-import { OnlineStatus, RtcmSignature, StationState, UpdateBase } from './mqtt/messages.js'
+import { CommandObject, OnlineStatus, RtcmSignature, StationState, UpdateBase } from './mqtt/messages.js'
 import { RecordEntry } from './record.js'
 import { PasswordRequest, SessionRequest, SessionState } from './session.js'
 import {
+  ActionAnswer,
+  ActionEntry,
   Change,
   ChangeAnswer,
   Command,
-  CommandEntry,
+  InputErrors,
   ParameterEntry,
   PluginReport,
   PluginStateName,
@@ -86,7 +88,9 @@ export const named: Readonly<Record<string, object>> = {
   Change,
   ChangeAnswer,
   Command,
-  CommandEntry,
+  ActionEntry,
+  ActionAnswer,
+  InputErrors,
   ParameterEntry,
   PluginReport,
   PluginStateName,
@@ -101,6 +105,7 @@ export const named: Readonly<Record<string, object>> = {
   UpdateAnswer,
   OnlineStatus,
   UpdateBase,
+  CommandObject,
   RtcmSignature,
   StationState,
 }

@@ -1,4 +1,4 @@
-/** Entries of `GET /plugins`, `/parameters` and `/commands`, and the answer to a change. */
+/** Entries of `GET /plugins`, `/parameters` and `/actions`, and the answers to a change and to an action. */
 import Type, { type Static } from 'typebox'
 
 /** `POST /change` and `base/{SN}/change/post`. The parameters depend on the running plugins. */
@@ -68,15 +68,29 @@ export const Command = Type.String({
   description: 'A command: `name` or `name=value`',
 })
 
-export const CommandEntry = Type.Object({
+/** An action: `POST /actions/NAME`, `POST /system?NAME`, `base/{SN}/cmd`. */
+export const ActionEntry = Type.Object({
   name: Type.String(),
-  help: Type.String(),
   plugin: Type.String(),
-  value: Type.Boolean({ description: 'Accepts text after `=`' }),
+  summary: Type.String(),
   caution: Type.Optional(Type.String({ description: 'Warning before use, e.g. that RTCM stops meanwhile' })),
-  words: Type.Optional(Type.Array(Type.String(), { description: 'For a command group: the subcommands' })),
+  reads: Type.Boolean({ description: 'Only reads: a viewer may run it' }),
+  input: Type.Record(Type.String(), Type.Unknown(), {
+    description: 'JSON Schema of the input, an object; a field with `writeOnly` is secret',
+  }),
 })
-export type CommandEntry = Static<typeof CommandEntry>
+export type ActionEntry = Static<typeof ActionEntry>
+
+/** The answer of an action. */
+export const ActionAnswer = Type.Object({
+  text: Type.String({ description: 'For a person' }),
+  value: Type.Optional(Type.Unknown({ description: 'For a program' })),
+})
+
+/** The answer to a wrong input. */
+export const InputErrors = Type.Object({
+  errors: Type.Array(Type.Object({ name: Type.String({ description: 'The field' }), message: Type.String() })),
+})
 
 /** A change parameter, with everything a form needs. */
 export const ParameterEntry = Type.Object({

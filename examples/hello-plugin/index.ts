@@ -1,4 +1,4 @@
-import { badValue, definePlugin } from 'rtk-base/plugin'
+import { definePlugin } from 'rtk-base/plugin'
 import { Type } from 'typebox'
 
 export default definePlugin({
@@ -13,10 +13,14 @@ export default definePlugin({
       config: () => ({ height_m: height.get() }),
       runtime: () => ({ inspected_s: Math.round((ctx.clock.monotonic() - seen_ms) / 1000) }),
     })
-    ctx.commands.add('mast-inspected', 'mast-inspected=<name> records an inspection of the mast', ({ arg }) => {
-      if (!arg) throw badValue('mast-inspected=<name>')
-      seen_ms = ctx.clock.monotonic()
-      return `thank you, ${arg}`
+    ctx.action({
+      name: 'mast-inspected',
+      summary: 'mast-inspected=<name> records an inspection of the mast',
+      input: { name: Type.String({ minLength: 1 }) },
+      run({ input }) {
+        seen_ms = ctx.clock.monotonic()
+        return `thank you, ${input.name}`
+      },
     })
   },
 })

@@ -1,4 +1,4 @@
-import { badValue, definePlugin } from 'rtk-base/plugin'
+import { definePlugin } from 'rtk-base/plugin'
 import { EcefShape } from 'rtk-base/schemas'
 import { receiver } from 'rtk-base/services'
 import { Type } from 'typebox'
@@ -29,11 +29,15 @@ export default definePlugin({
     ctx.services.provide(receiver, device.receiver)
     const words = [...faults, 'well', 'restart'] as const
     const usage = `replay=${words.join('|')}`
-    ctx.commands.add('replay', `${usage}: faults of the receiver`, ({ arg }) => {
-      const word = words.find((name) => name === arg)
-      if (!word) throw badValue(usage)
-      device.tell(word)
-      return `replay: ${word}`
+    ctx.action({
+      name: 'replay',
+      summary: `${usage}: faults of the receiver`,
+      input: { word: Type.Union(words.map((word) => Type.Literal(word))) },
+      usage,
+      run({ input: { word } }) {
+        device.tell(word)
+        return `replay: ${word}`
+      },
     })
     return device
   },

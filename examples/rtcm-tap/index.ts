@@ -35,11 +35,16 @@ export default definePlugin({
       warnings: state.warnings,
     }))
     ctx.banner('RTCM', () => (state.listener?.address ? `TCP port ${state.listener.address.port}` : ''))
-    ctx.commands.add('tap-disk', 'tap-disk shows the disk that recordings are on', async () => {
-      const { path } = ctx.dataDir('recordings', { quota_bytes })
-      const { code, stdout, stderr } = await ctx.process.execFile('df', ['-h', path])
-      if (code !== 0) throw unavailable(stderr)
-      return stdout
+    ctx.action({
+      name: 'tap-disk',
+      summary: 'tap-disk shows the disk that recordings are on',
+      reads: true,
+      async run() {
+        const { path } = ctx.dataDir('recordings', { quota_bytes })
+        const { code, stdout, stderr } = await ctx.process.execFile('df', ['-h', path])
+        if (code !== 0) throw unavailable(stderr)
+        return stdout
+      },
     })
     return state
   },

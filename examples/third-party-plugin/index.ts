@@ -31,7 +31,7 @@ export default definePlugin({
       block.changed()
       return 'epoch meter: all counts are 0'
     }
-    ctx.commands.add('epoch-meter-reset', 'starts counting epochs and frames anew', reset, { value: false })
+    ctx.action({ name: 'epoch-meter-reset', summary: 'starts counting epochs and frames anew', run: reset })
     ctx.http.route({
       method: 'GET',
       url: '/epoch-meter',

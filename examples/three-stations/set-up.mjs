@@ -55,7 +55,7 @@ async function post(station, path, body) {
 for (const [, mount, station] of named) {
   const password = randomBytes(12).toString('hex')
   try {
-    await post(caster, `/system?ntrip-base=${mount}:${password}`)
+    await post(caster, '/actions/ntrip-base', JSON.stringify({ login: `${mount}:${password}` }))
     // The list is one parameter: this replaces the existing casters. To keep them, add them here.
     const target = { host, port: Number(port), mount, password, version: 1 }
     await post(station, '/change', JSON.stringify({ 'ntrip-server': [target] }))

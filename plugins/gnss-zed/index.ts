@@ -31,19 +31,18 @@ export default definePlugin({
     })
     ctx.services.provide(receiver, receiverService(zed))
     const identity = ctx.info.block('gnss.zed', { static: () => zedBlock(zed) })
-    ctx.commands.add('reboot-zed', 'restarts the u-blox receiver, like reboot-receiver', () => rebootZed(zed), {
-      value: false,
+    ctx.action({
+      name: 'reboot-zed',
+      summary: 'restarts the u-blox receiver, like reboot-receiver',
       caution: 'RTCM stops for about half a minute.',
+      run: () => rebootZed(zed),
     })
-    ctx.commands.add(
-      'reset-zed',
-      'deletes the stored configuration of the u-blox receiver and restarts the receiver',
-      () => resetZed(zed),
-      {
-        value: false,
-        caution: 'RTCM stops for some minutes, until the receiver has found the satellites again.',
-      },
-    )
+    ctx.action({
+      name: 'reset-zed',
+      summary: 'deletes the stored configuration of the u-blox receiver and restarts the receiver',
+      caution: 'RTCM stops for some minutes, until the receiver has found the satellites again.',
+      run: () => resetZed(zed),
+    })
 
     ctx.on(zed.events.state.on, () => {
       identity.changed()

@@ -74,9 +74,11 @@ export default definePlugin({
       await present.restart()
       return 'the receiver restarts'
     }
-    ctx.commands.add('reboot-receiver', 'restarts the receiver, whatever its make', restart, {
-      value: false,
+    ctx.action({
+      name: 'reboot-receiver',
+      summary: 'restarts the receiver, whatever its make',
       caution: 'RTCM stops for about half a minute.',
+      run: restart,
     })
     return { observed, identity, status }
   },

@@ -1,14 +1,15 @@
-import type { FastifyReply } from 'fastify'
 import { definePlugin, forViewer, type PluginContext, RtkError } from 'rtk-base/plugin'
 import {
+  ActionAnswer,
+  ActionEntry,
   asyncApi,
   bytes,
   Change,
   ChangeAnswer,
-  CommandEntry,
   content,
   InfoDocument,
   InfoDocumentPart,
+  InputErrors,
   NvsNamespaces,
   NvsValues,
   NvsWritten,
@@ -30,7 +31,7 @@ import { commandParameter, maskParameter } from './bare-queries.js'
 import { addFirmwareRoutes } from './firmware.js'
 import { openApi } from './openapi.js'
 import { ownSchemas } from './own-schemas.js'
-import { commandText, maskOf, namespaceOf, rawQuery } from './query.js'
+import { commandText, maskOf, namespaceOf, rawQuery, secretText } from './query.js'
 
 const json = 'application/json; charset=utf-8'
 const text = 'text/plain; charset=utf-8'
@@ -101,7 +102,7 @@ function addReadings(ctx: PluginContext, station: () => Station): void {
   })
 }
 
-/** Changes and commands. */
+/** Changes, commands, actions. */
 function addActions(ctx: PluginContext, station: () => Station): void {
   ctx.http.route({
     method: 'POST',
@@ -126,13 +127,43 @@ function addActions(ctx: PluginContext, station: () => Station): void {
     schema: {
       summary: 'Runs the command in the query: `?reboot`, `?log=d`',
       parameters: [commandParameter],
+      requestBody: {
+        description: 'The value of a command with a secret one, at most 4096 bytes; ignored by every other command',
+        required: false,
+        content: { 'text/plain': { schema: { type: 'string' } } },
+      },
       response: { 200: content('text/plain') },
     },
-    config: { rawBody: 'ignore', errors: 'text' },
-    handler: async (request, reply) => {
-      const command = commandText(rawQuery(request.raw.url))
-      const result = await station().command(command, { source: 'http', signal: whenGone(reply) })
+    config: { rawBody: 'buffer', errors: 'text' },
+    handler: async ({ raw, body }, reply) => {
+      const secret = () => secretText(body)
+      const result = await station().command(commandText(rawQuery(raw.url)), { source: 'http', secret })
       return reply.code(result.status).type(text).send(`${result.text.trimEnd()}\n`)
+    },
+  })
+
+  ctx.http.route({
+    method: 'POST',
+    url: '/actions/:name',
+    schema: {
+      summary: 'Runs an action with a JSON object as its input (GET /actions lists them)',
+      params: Type.Object({ name: Type.String() }),
+      requestBody: { required: false, content: { 'application/json': { schema: { type: 'object' } } } },
+      response: { 200: ActionAnswer, 400: InputErrors },
+    },
+    // Some only read; the others are refused here.
+    config: { role: 'viewer' },
+    handler: async ({ params, body = {}, role }, reply) => {
+      const { name } = params as { name: string }
+      if (role !== 'operator' && !actionsFor(station(), false).some((action) => action.name === name))
+        throw new RtkError('RTK_ERR_FORBIDDEN_ROLE', 'a viewer may only read, this needs an operator')
+      try {
+        return await station().act(name, body, { source: 'http' })
+      } catch (error) {
+        if (!(error instanceof RtkError) || error.statusCode !== 400) throw error
+        const errors = (error.all ?? [error]).map(({ place, message }) => ({ name: place?.join('.') ?? '', message }))
+        return reply.code(400).send({ errors })
+      }
     },
   })
 }
@@ -172,12 +203,12 @@ function addStorage(ctx: PluginContext, station: () => Station): void {
   })
 }
 
-/** Plugins, parameters and commands of the station. */
+/** Plugins, parameters and actions of the station. */
 function addDirectory(ctx: PluginContext, station: () => Station): void {
   for (const [url, summary, entry, list] of [
     ['/plugins', 'Every plugin with its state', PluginReport, pluginsFor],
     ['/parameters', 'Every parameter with its schema and value', ParameterEntry, parametersFor],
-    ['/commands', 'Every command', CommandEntry, (known: Station) => known.commands()],
+    ['/actions', 'Every action that the caller may run', ActionEntry, actionsFor],
   ] as const) {
     const schema = { summary, response: { 200: Type.Array(entry) } }
     ctx.http.route({ method: 'GET', url, schema, handler: async ({ role }) => list(station(), role === 'operator') })
@@ -186,7 +217,7 @@ function addDirectory(ctx: PluginContext, station: () => Station): void {
   const facts = () => ({
     version: ctx.services.use(device).version,
     serial: ctx.serial,
-    own: ownSchemas(station().parameters(), station().commands()),
+    own: ownSchemas(station().parameters(), station().actions()),
   })
   // A description takes tens of milliseconds of the processor.
   const [http, mqtt] = [keptBytes(), keptBytes()]
@@ -211,6 +242,9 @@ function addDirectory(ctx: PluginContext, station: () => Station): void {
   })
 }
 
+const actionsFor = (station: Station, isOperator: boolean) =>
+  station.actions().filter(({ reads }) => isOperator || reads)
+
 /** A plugin says there what it likes, as in its log, which is not for viewers. */
 const pluginsFor = (station: Station, isOperator: boolean) =>
   station.plugins().map((plugin) => (isOperator ? plugin : { ...plugin, reason: '' }))
@@ -234,13 +268,4 @@ function keptBytes(): (key: string, make?: () => string) => Buffer {
     }
     return bytes
   }
-}
-
-/** Aborts when the client goes away before it has its answer. */
-function whenGone(reply: FastifyReply): AbortSignal {
-  const gone = new AbortController()
-  reply.raw.once('close', () => {
-    if (!reply.raw.writableFinished) gone.abort(new RtkError('RTK_ERR_UNAVAILABLE', 'the caller went away'))
-  })
-  return gone.signal
 }

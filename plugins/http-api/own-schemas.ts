@@ -1,14 +1,18 @@
 /** Station-specific versions of the named schemas of the contract: the parameters and commands of its plugins. Pure. */
-import { Command, changeOf } from 'rtk-base/schemas'
-import type { CommandEntry, ParameterEntry } from 'rtk-base/services'
+import { Command, changeOf, textField } from 'rtk-base/schemas'
+import type { ActionEntry, ParameterEntry } from 'rtk-base/services'
 
-export function ownSchemas(parameters: readonly ParameterEntry[], commands: readonly CommandEntry[]) {
-  return { Change: changeOf(parameters), Command: commandOf(commands) }
+export function ownSchemas(parameters: readonly ParameterEntry[], actions: readonly ActionEntry[]) {
+  return { Change: changeOf(parameters), Command: commandOf(actions) }
 }
 
-function commandOf(commands: readonly CommandEntry[]) {
-  const lines = commands.map(({ name, help, value }) => `- \`${name}${value ? '[=value]' : ''}\`: ${help}`)
-  const withValue = commands.filter(({ value }) => value).map(({ name }) => name)
+function commandOf(actions: readonly ActionEntry[]) {
+  const commands = actions.flatMap(({ name, summary, input }) => {
+    const hasValue = textField(input) !== undefined
+    return hasValue || Object.keys(input.properties ?? {}).length === 0 ? [{ name, summary, hasValue }] : []
+  })
+  const lines = commands.map(({ name, summary, hasValue }) => `- \`${name}${hasValue ? '[=value]' : ''}\`: ${summary}`)
+  const withValue = commands.filter(({ hasValue }) => hasValue).map(({ name }) => name)
   return {
     ...Command,
     description: `A command: \`name\` or \`name=value\`:\n${lines.join('\n')}`,

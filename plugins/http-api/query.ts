@@ -1,4 +1,4 @@
-import { RtkError } from 'rtk-base/plugin'
+import { badValue, RtkError } from 'rtk-base/plugin'
 import { parseMask } from 'rtk-base/schemas'
 
 /** The query as it came off the wire, without the `?`; these routes have bare values that a query parser would lose. */
@@ -37,6 +37,18 @@ export function commandText(query: string): string {
   const command = /^[^=]+=$/.test(text) ? text.slice(0, -1) : text
   if (command === '') throw new RtkError('RTK_ERR_COMMAND_VALUE', 'send a command: POST /system?<command>')
   return command
+}
+
+const longestSecret = 4_096
+
+/**
+ * The value of a command in the body, without the line break at its end.
+ * @throws RTK_ERR_COMMAND_VALUE
+ */
+export function secretText(body: unknown): string {
+  if (!Buffer.isBuffer(body)) return ''
+  if (body.length > longestSecret) throw badValue(`a value in the body has at most ${longestSecret} bytes`)
+  return body.toString('utf8').replace(/\r?\n$/, '')
 }
 
 /** The `namespace` parameter; undefined when there is none. */

@@ -30,6 +30,9 @@ const levels: Readonly<Record<string, LogLevel>> = {
   v: 'trace',
 }
 
+/** `d`, `PLUGIN:d` */
+const levelForm = /^(?:([a-z0-9-]+):)?([n0ewi1dv])$/
+
 /** How the run before ended, as a level of its line. */
 const weight: Readonly<Record<RunEnd['how'], 'info' | 'warn' | 'error'>> = {
   first: 'info',
@@ -65,40 +68,41 @@ export default definePlugin({
     ctx.info.block('base.log', { config: () => ({ save_period: period.get() }) })
     ctx.config.onChange([period.name], () => keeper.every(period.get()))
 
-    ctx.commands.add(
-      'log',
-      'log=n|e|w|i|d|v (none, error, warn, info, debug, all) sets the level of the log, log=PLUGIN:LEVEL that of one plugin',
-      ({ arg }) => setLevel(ctx, arg),
-    )
-    ctx.commands.add(
-      'logsavenvs',
-      'saves the log now',
-      () => {
+    ctx.action({
+      name: 'log',
+      summary:
+        'log=n|e|w|i|d|v (none, error, warn, info, debug, all) sets the level of the log, log=PLUGIN:LEVEL that of one plugin',
+      input: { level: Type.String({ pattern: levelForm.source }) },
+      usage: 'log=n|e|w|i|d|v (none, error, warn, info, debug, all), or log=PLUGIN:d',
+      run: ({ input }) => setLevel(ctx, input.level),
+    })
+    ctx.action({
+      name: 'logsavenvs',
+      summary: 'saves the log now',
+      run: () => {
         keeper.save()
         return 'log saved'
       },
-      { value: false },
-    )
-    ctx.commands.add(
-      'logclearnvs',
-      'deletes the saved logs',
-      () => {
+    })
+    ctx.action({
+      name: 'logclearnvs',
+      summary: 'deletes the saved logs',
+      caution: 'The saved logs are permanently deleted.',
+      run: () => {
         files.clear()
         ring.clear()
         return 'saved logs deleted'
       },
-      { value: false, caution: 'The saved logs are permanently deleted.' },
-    )
-    ctx.commands.add(
-      'reset-debug',
-      'resets the counters of every plugin to 0',
-      () => {
+    })
+    ctx.action({
+      name: 'reset-debug',
+      summary: 'resets the counters of every plugin to 0',
+      run: () => {
         ctx.services.use(metrics).reset()
         ctx.services.use(station).resetCounters()
         return 'counters set back'
       },
-      { value: false },
-    )
+    })
 
     ctx.http.route({
       method: 'GET',
@@ -213,10 +217,9 @@ class LogKeeper {
 }
 
 /** @throws bad value */
-function setLevel(ctx: PluginContext, arg: string | undefined): string {
-  const [, plugin, letter = ''] = /^(?:([a-z0-9-]+):)?([a-z0-9])$/.exec(arg ?? '') ?? []
-  const level = levels[letter]
-  if (level === undefined) throw badValue('log=n|e|w|i|d|v (none, error, warn, info, debug, all), or log=PLUGIN:d')
+function setLevel(ctx: PluginContext, text: string): string {
+  const [, plugin, letter = ''] = levelForm.exec(text) ?? []
+  const level = levels[letter] as LogLevel
   const known = ctx.services.use(station).plugins()
   if (plugin !== undefined && !known.some(({ name }) => name === plugin))
     throw badValue(`there is no plugin ${plugin} here`)

@@ -26,25 +26,25 @@ export function addCommands(ctx: PluginContext, { access, jobs, scan }: Work): v
       ctx.errors.raise('modem-reboot', { text, values: { reason } })
     }
   }
-  ctx.commands.add(
-    'mobile-scan',
-    'starts a scan for mobile operators, which takes about 200 s',
-    () => {
+  ctx.action({
+    name: 'mobile-scan',
+    summary: 'starts a scan for mobile operators, which takes about 200 s',
+    caution: 'The mobile connection is lost for about 200 s.',
+    run: () => {
       scan.request()
       return 'the scan has started: it takes about 200 s, the mobile connection is lost meanwhile'
     },
-    { value: false, caution: 'The mobile connection is lost for about 200 s.' },
-  )
-  ctx.commands.add(
-    'reboot-modem',
-    'restarts the modem of the router',
-    () => {
+  })
+  ctx.action({
+    name: 'reboot-modem',
+    summary: 'restarts the modem of the router',
+    caution: 'The mobile connection is lost for about a minute.',
+    run: () => {
       if (jobs.has('scan')) throw unavailable('the modem is not restarted: it scans for operators')
       if (access.absence !== '') throw unavailable(`the modem is not restarted: ${access.absence}`)
       ctx.errors.clear('modem-reboot')
       jobs.begin('reboot', 'the modem restarts', reboot)
       return 'the modem restarts'
     },
-    { value: false, caution: 'The mobile connection is lost for about a minute.' },
-  )
+  })
 }

@@ -1,6 +1,6 @@
-import type { MqttMessage, PluginContext } from 'rtk-base/plugin'
-import { UpdateBase } from 'rtk-base/schemas'
-import { station } from 'rtk-base/services'
+import { type MqttMessage, type PluginContext, RtkError } from 'rtk-base/plugin'
+import { CommandObject, UpdateBase } from 'rtk-base/schemas'
+import { type CommandResult, type Station, station } from 'rtk-base/services'
 import { Value } from 'typebox/value'
 import { type Refusals, respond } from './responses.js'
 
@@ -29,9 +29,10 @@ export class CommandRequests {
   }
 
   readonly handle = async (message: MqttMessage): Promise<void> => {
-    const { log, services, signal } = this.#ctx
-    const text = commandText(message.payload)
-    if (text === undefined) {
+    const { log, services } = this.#ctx
+    const asked = requestOf(message.payload)
+    // An object that names no action is told so here, like any other payload that is no command.
+    if (asked === undefined || (typeof asked !== 'string' && !this.#hasAction(asked.cmd_type))) {
       this.#malformed++
       log.warn(
         { bytes: message.payload.length },
@@ -42,7 +43,7 @@ export class CommandRequests {
       respond(this.#ctx, message, `${reason}\n`, { status: '400' })
       return
     }
-    const name = text.split('=', 1)[0]
+    const name = typeof asked === 'string' ? asked.split('=', 1)[0] : asked.cmd_type
     if (this.#running >= mostCommands && this.#waiting.length >= mostWaiting) {
       log.warn(
         { command: name },
@@ -56,10 +57,10 @@ export class CommandRequests {
     if (this.#running >= mostCommands) await new Promise<void>((resolve) => this.#waiting.push(resolve))
     else this.#running++
     try {
-      const { status, text: answer } = await services.use(station).command(text, { source: 'mqtt', signal })
+      const { status, text: answer, shown } = await this.#run(services.use(station), asked)
       log.info({ command: name, status }, answer.slice(0, 200).trimEnd())
       this.#refusals.note(message, `the command ${name?.slice(0, 60)}`, status >= 400 ? answer : undefined)
-      respond(this.#ctx, message, answer, { status: String(status) })
+      respond(this.#ctx, message, answer, { status: String(status), command: shown })
     } finally {
       // The next one takes its place.
       const next = this.#waiting.shift()
@@ -67,17 +68,38 @@ export class CommandRequests {
       else this.#running--
     }
   }
+
+  #hasAction(name: string): boolean {
+    return this.#ctx.services
+      .use(station)
+      .actions()
+      .some((action) => action.name === name)
+  }
+
+  async #run(known: Station, asked: string | CommandObject): Promise<CommandResult> {
+    if (typeof asked === 'string') return known.command(asked, { source: 'mqtt' })
+    const shown = asked.cmd_type
+    try {
+      const { text } = await known.act(asked.cmd_type, asked.cmd_param, { source: 'mqtt' })
+      return { status: 200, text, shown }
+    } catch (error) {
+      if (!(error instanceof RtkError)) this.#ctx.log.error({ err: error, command: shown }, 'command failed')
+      const status = error instanceof RtkError ? error.statusCode : 500
+      return { status, text: `${(error as Error).message}\n`, shown }
+    }
+  }
 }
 
-/** The `/system` command in a payload; undefined when there is none. */
-export function commandText(payload: Buffer): string | undefined {
+/** What a payload asks for: the text of a command, or an action with its input; undefined: neither. */
+export function requestOf(payload: Buffer): string | CommandObject | undefined {
   const text = payload.toString('utf8').trim()
   if (text === '' || payload.length > commandLimit) return undefined
   // biome-ignore lint/suspicious/noControlCharactersInRegex: matches control characters on purpose
   if (!text.startsWith('{')) return /[\u0000-\u001f]/.test(text) ? undefined : text
   try {
     const value: unknown = JSON.parse(text)
-    return Value.Check(UpdateBase, value) ? `firmware=${value.cmd_param.url}` : undefined
+    if (Value.Check(UpdateBase, value)) return `firmware=${value.cmd_param.url}`
+    return Value.Check(CommandObject, value) ? value : undefined
   } catch {
     return undefined
   }

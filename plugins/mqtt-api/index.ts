@@ -29,8 +29,9 @@ export default definePlugin({
       'base/{SN}/change/post': changes.handle,
     }
     for (const [topic, handle] of Object.entries(topics)) ctx.mqtt.on(topic, live.only(handle))
-    const { state, info, infoGet, cmd, updateBase, changePost, changeResp } = described
-    for (const topic of [state, info, infoGet, cmd, updateBase, changePost, changeResp]) ctx.mqtt.describe(topic)
+    const { state, info, infoGet, cmd, cmdObject, updateBase, changePost, changeResp } = described
+    for (const topic of [state, info, infoGet, cmd, cmdObject, updateBase, changePost, changeResp])
+      ctx.mqtt.describe(topic)
     const stateTopic = new StationStateTopic(ctx)
     // Before the taps of other plugins, which may take 10 s each.
     ctx.hooks.onMqttConnect.tap(() => publications.onConnect(), { stage: -100 })

@@ -78,7 +78,7 @@ export default definePlugin({
       runtime: () => ({ via: link.via, state: link.state }),
       detail: { runtime: () => ({ stat: { sessions: link.sessions } }) },
     })
-    ctx.commands.add('mqtt-renew', 'renews the MQTT certificate', () => renewal.renew(), { value: false })
+    ctx.action({ name: 'mqtt-renew', summary: 'renews the MQTT certificate', run: () => renewal.renew() })
 
     ctx.mqtt.describe(topics.online)
     ctx.mqtt.on(topics.online.address, (message) => {

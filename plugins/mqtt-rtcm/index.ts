@@ -49,8 +49,10 @@ export default definePlugin({
       if (outcome !== 'sent') throw unavailable(reasons[outcome])
       return `published on ${topic}`
     }
-    ctx.commands.add('rtcm-mqtt-force', 'publishes the newest epoch of RTCM over MQTT immediately', force, {
-      value: false,
+    ctx.action({
+      name: 'rtcm-mqtt-force',
+      summary: 'publishes the newest epoch of RTCM over MQTT immediately',
+      run: force,
     })
     ctx.hooks.onMqttConnect.tap(() => {
       ephemerides.connected()

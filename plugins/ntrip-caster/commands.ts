@@ -1,5 +1,6 @@
 import { unseenRefused } from 'rtk-base/ntrip'
 import { badValue, type PluginContext } from 'rtk-base/plugin'
+import { Type } from 'typebox'
 import type { Caster } from './caster.js'
 import type { Logins } from './logins.js'
 import { deleteUser, setUser, userName, userPassword } from './users.js'
@@ -25,30 +26,31 @@ function addUserCommands(ctx: PluginContext, { caster, users }: Owners): void {
     if (connections === 0) return ''
     return `, ${connections} ${connections === 1 ? 'connection' : 'connections'} ended`
   }
-  ctx.commands.add(
-    'ntrip-user',
-    'ntrip-user=NAME:PASSWORD[:MOUNT,MOUNT][:CONNECTIONS] sets a rover’s login, ntrip-user=NAME deletes it',
-    async ({ arg }) => {
-      const [name = '', password, mounts = '', most = '4'] = (arg ?? '').split(':')
+  const usage = `ntrip-user=NAME:PASSWORD[:MOUNT,MOUNT][:CONNECTIONS], a password of 4 to 64 printable characters without a colon; ${unseenRefused}`
+  ctx.action({
+    name: 'ntrip-user',
+    summary: 'ntrip-user=NAME:PASSWORD[:MOUNT,MOUNT][:CONNECTIONS] sets a rover’s login, ntrip-user=NAME deletes it',
+    input: { login: Type.String({ writeOnly: true }) },
+    usage,
+    run: async ({ input }) => {
+      const [name = '', password, mounts = '', most = '4'] = input.login.split(':')
       const isName = userName.test(name)
       if (isName && password === undefined) {
         const deleted = await deleteUser(caster, users, name)
         return deleted ? `user ${name} deleted${endedText(deleted.ended)}` : `there is no user ${name}`
       }
       if (!isName || password === undefined || !userPassword.test(password) || !/^[1-9]\d{0,3}$/.test(most))
-        throw badValue(
-          `ntrip-user=NAME:PASSWORD[:MOUNT,MOUNT][:CONNECTIONS], a password of 4 to 64 printable characters without a colon; ${unseenRefused}`,
-        )
+        throw badValue(usage)
       const named = mounts.split(',').filter(Boolean)
       const { ended, unknown } = await setUser(caster, users, { name, password, mounts: named, most: Number(most) })
       const warning = `; unknown mountpoint ${unknown.join(', ')}, available: ${caster.mountNames.join(', ')}`
       return `user ${name} set${endedText(ended)}${unknown.length > 0 ? warning : ''}`
     },
-  )
-  ctx.commands.add(
-    'ntrip-users',
-    'lists the rovers’ logins',
-    () => {
+  })
+  ctx.action({
+    name: 'ntrip-users',
+    summary: 'lists the rovers’ logins',
+    run: () => {
       const lines = users
         .list()
         .map(
@@ -56,58 +58,55 @@ function addUserCommands(ctx: PluginContext, { caster, users }: Owners): void {
         )
       return lines.join('\n') || 'no users'
     },
-    { value: false },
-  )
+  })
 }
 
 /** The mountpoints that other bases may push to. */
 function addBaseCommands(ctx: PluginContext, { caster, bases }: Owners): void {
-  ctx.commands.add(
-    'ntrip-base',
-    'ntrip-base=MOUNT:PASSWORD lets another base push to this mountpoint, ntrip-base=MOUNT deletes the mountpoint',
-    async ({ arg }) => {
-      const [, mount = '', password] = /^([^:]*)(?::(.*))?$/s.exec(arg ?? '') ?? []
+  const usage = `ntrip-base=MOUNT:PASSWORD, a password of 4 to 64 printable characters without a space; ${unseenRefused}`
+  ctx.action({
+    name: 'ntrip-base',
+    summary:
+      'ntrip-base=MOUNT:PASSWORD lets another base push to this mountpoint, ntrip-base=MOUNT deletes the mountpoint',
+    input: { login: Type.String({ writeOnly: true }) },
+    usage,
+    run: async ({ input }) => {
+      const [, mount = '', password] = /^([^:]*)(?::(.*))?$/s.exec(input.login) ?? []
       const isName = /^[A-Za-z0-9_.-]{1,32}$/.test(mount)
       if (isName && password === undefined) {
         const isGone = await bases.delete(mount)
         caster.basesChanged()
         return isGone ? `mountpoint ${mount} deleted` : `no base may push to ${mount}`
       }
-      if (!isName || !userPassword.test(password ?? ''))
-        throw badValue(
-          `ntrip-base=MOUNT:PASSWORD, a password of 4 to 64 printable characters without a space; ${unseenRefused}`,
-        )
+      if (!isName || !userPassword.test(password ?? '')) throw badValue(usage)
       if (caster.isOwn(mount)) throw badValue(`${mount} is a mountpoint of the station itself: choose another name`)
       await bases.set(mount, password as string, [mount], 1)
       caster.basePasswordChanged(mount)
       return `a base can now push to ${mount}`
     },
-  )
-  ctx.commands.add(
-    'ntrip-bases',
-    'lists the mountpoints that other bases may push to',
-    () =>
+  })
+  ctx.action({
+    name: 'ntrip-bases',
+    summary: 'lists the mountpoints that other bases may push to',
+    run: () =>
       bases
         .list()
         .map(({ name }) => name)
         .join('\n') || 'none',
-    { value: false },
-  )
+  })
 }
 
 function addRoverCommands(ctx: PluginContext, { caster }: Owners): void {
-  ctx.commands.add(
-    'ntrip-rovers',
-    'lists the rovers that are connected',
-    () => caster.rovers.list().slice(-mostListed).join('\n') || 'none',
-    { value: false },
-  )
-  ctx.commands.add(
-    'ntrip-kick',
-    'ntrip-kick=ID ends the connection of a rover (the IDs are in ntrip.caster.rovers of the status document)',
-    ({ arg }) => {
-      if (arg === undefined || !/^\d{1,12}$/.test(arg)) throw badValue('ntrip-kick=ID')
-      return caster.rovers.kick(Number(arg)) ? `rover ${arg} is disconnected` : `there is no rover ${arg}`
-    },
-  )
+  ctx.action({
+    name: 'ntrip-rovers',
+    summary: 'lists the rovers that are connected',
+    run: () => caster.rovers.list().slice(-mostListed).join('\n') || 'none',
+  })
+  ctx.action({
+    name: 'ntrip-kick',
+    summary: 'ntrip-kick=ID ends the connection of a rover (the IDs are in ntrip.caster.rovers of the status document)',
+    input: { id: Type.Integer({ minimum: 0, maximum: 999_999_999_999 }) },
+    usage: 'ntrip-kick=ID',
+    run: ({ input: { id } }) => (caster.rovers.kick(id) ? `rover ${id} is disconnected` : `there is no rover ${id}`),
+  })
 }

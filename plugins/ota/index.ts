@@ -1,5 +1,5 @@
 import { systemBus } from 'rtk-base/link'
-import { badValue, definePlugin, type PluginContext, type RtkError, readRecordSync, unavailable } from 'rtk-base/plugin'
+import { definePlugin, type PluginContext, readRecordSync, unavailable } from 'rtk-base/plugin'
 import { device, firmwareInstaller, pluginUpdates, updateErrors } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { CheckedVersion, VersionCheck } from './check.js'
@@ -94,39 +94,36 @@ export default definePlugin({
       'ota-upgrade': 'same as firmware',
     }
     for (const [name, text] of Object.entries(texts)) {
-      ctx.commands.add(name, `${name}=<url> ${text}`, ({ arg }) => {
-        if (!arg) throw badValue(`${name}=<https URL of a firmware image>`)
-        try {
-          updates.fetch(arg)
-        } catch (error) {
-          // The error code of commands for an action that is currently impossible.
-          if ((error as RtkError).code === 'RTK_ERR_UPDATE_RUNNING') throw unavailable((error as Error).message)
-          throw error
-        }
-        return 'update started'
+      ctx.action({
+        name,
+        summary: `${name}=<url> ${text}`,
+        input: { url: Type.String({ minLength: 1 }) },
+        usage: `${name}=<https URL of a firmware image>`,
+        run({ input }) {
+          updates.fetch(input.url)
+          return 'update started'
+        },
       })
     }
-    ctx.commands.add(
-      'ota-cancel',
-      'cancels the upload or download of an update',
-      () => {
+    ctx.action({
+      name: 'ota-cancel',
+      summary: 'cancels the upload or download of an update',
+      run: () => {
         updates.cancel()
         return 'the update is cancelled'
       },
-      { value: false },
-    )
-    ctx.commands.add(
-      'ota-revert',
-      'gives up the version that is on trial and starts the one before it',
-      async () => {
+    })
+    ctx.action({
+      name: 'ota-revert',
+      summary: 'gives up the version that is on trial and starts the one before it',
+      run: async () => {
         const { trial } = state
         if (!trial || trial.over) throw unavailable('no version is on trial')
         // After the answer: it ends the service.
         ctx.timers.after(500, () => trial.giveUp('an operator asked for the version before it'))
         return 'the version before this one is started'
       },
-      { value: false },
-    )
+    })
     const address = ctx.config.define('update-url', UrlSchema, { default: '', title: 'Updates: newest version' })
     const check = new VersionCheck(ctx, {
       memory,

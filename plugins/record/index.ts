@@ -125,14 +125,16 @@ export default definePlugin({
         }
       },
     })
-    ctx.commands.add(
-      'why-no-rtcm',
-      'why-no-rtcm=02:13 explains why no RTCM was sent at that time (UTC; also an ISO time or epoch seconds); without a value: explains the present',
-      async ({ arg }) => {
+    ctx.action({
+      name: 'why-no-rtcm',
+      summary:
+        'why-no-rtcm=02:13 explains why no RTCM was sent at that time (UTC; also an ISO time or epoch seconds); without a value: explains the present',
+      input: { at: Type.Optional(Type.String()) },
+      run: async ({ input: { at } }) => {
         const unit = ctx.services.use(device)
         const now_ms = unit.utc_ms() || ctx.clock.now()
-        const at_ms = arg === undefined ? now_ms : momentOf(arg, now_ms)
-        if (at_ms > now_ms + 60_000) throw badValue(`'${arg}' is in the future`)
+        const at_ms = at === undefined ? now_ms : momentOf(at, now_ms)
+        if (at_ms > now_ms + 60_000) throw badValue(`'${at}' is in the future`)
         recorder.look()
         const endReading = beginReading()
         try {
@@ -141,13 +143,12 @@ export default definePlugin({
           endReading()
         }
       },
-    )
+    })
     ctx.hooks.onChange.tap(({ source, values }) =>
       recorder.note('change', `${[...values.keys()].join(', ')} (${source})`),
     )
-    // Without its value: a secret may be in it.
-    ctx.hooks.onSystemCommand.tap(({ name, source }) => {
-      if (name !== 'why-no-rtcm') recorder.note('command', `${name} (${source})`)
+    ctx.hooks.onSystemCommand.tap(({ name, shown, source }) => {
+      if (name !== 'why-no-rtcm') recorder.note('command', `${shown} (${source})`)
       return undefined
     })
     return { ring, recorder }

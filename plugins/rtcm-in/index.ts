@@ -1,4 +1,4 @@
-import { badValue, definePlugin } from 'rtk-base/plugin'
+import { definePlugin } from 'rtk-base/plugin'
 import { correctionInput, correctionStatus, procedureStatus, receiver, receiverSettings } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { Forwarder } from './forwarder.js'
@@ -84,17 +84,17 @@ export default definePlugin({
     ctx.services.provide(correctionStatus, corrections)
     const block = ctx.info.block('gnss.state.recvrtcm', () => corrections.block())
 
-    ctx.commands.add(
-      'rtcmin',
-      'rtcmin=1 accepts corrections at all times, rtcmin=0 never, rtcmin=auto while they are wanted',
-      ({ arg = '' }) => {
-        const mode = Object.hasOwn(modes, arg) ? modes[arg] : undefined
-        if (!mode) throw badValue(`rtcmin is 0, 1 or auto, not '${arg}'`)
+    ctx.action({
+      name: 'rtcmin',
+      summary: 'rtcmin=1 accepts corrections at all times, rtcmin=0 never, rtcmin=auto while they are wanted',
+      input: { mode: Type.Union([Type.Literal('0'), Type.Literal('1'), Type.Literal('auto')]) },
+      run: ({ input }) => {
+        const mode = modes[input.mode]
         corrections.choose(mode.input)
         block.changed()
         return mode.text
       },
-    )
+    })
     if (topic === `base/${ctx.serial}/drtk`)
       ctx.log.error({ topic }, 'the option topic names this station itself: it is not used')
     else if (topic !== undefined) {

@@ -1,5 +1,6 @@
 import { definePlugin } from 'rtk-base/plugin'
 import { network, networkErrors, simulatedLeds, simulatedNetwork, simulatedRadio } from 'rtk-base/services'
+import { Type } from 'typebox'
 import { makeLeds } from './leds.js'
 import { runNetworkCommand } from './network/commands.js'
 import { SimulatedMachine } from './network/machine.js'
@@ -17,21 +18,26 @@ export default definePlugin({
   provides: [simulatedNetwork, simulatedRadio, simulatedLeds],
 
   setup(ctx, options) {
-    const { commands, services } = ctx
+    const { services } = ctx
     const machine = new SimulatedMachine(ctx, options)
     // The radio belongs to the station's network, with any network manager.
     const radio = new SimulatedRadioMachine(ctx, () => services.find(network)?.interfaces ?? [])
     services.provide(simulatedNetwork, { backend: machine, command: (line) => runNetworkCommand(machine, line) })
     services.provide(simulatedRadio, { machine: radio, command: (line) => runRadioCommand(radio, line) })
     services.provide(simulatedLeds, { folder: () => makeLeds(ctx.dataDir('leds').path) })
-    commands.add(
-      'sim-network',
-      'sim-network=LINE controls the simulated network (help lists the lines)',
-      ({ arg = '' }) => runNetworkCommand(machine, arg),
-    )
-    commands.add('sim-radio', 'sim-radio=LINE controls the simulated radio (help lists the lines)', ({ arg = '' }) =>
-      runRadioCommand(radio, arg),
-    )
+    const line = Type.Optional(Type.String())
+    ctx.action({
+      name: 'sim-network',
+      summary: 'sim-network=LINE controls the simulated network (help lists the lines)',
+      input: { line },
+      run: ({ input }) => runNetworkCommand(machine, input.line ?? ''),
+    })
+    ctx.action({
+      name: 'sim-radio',
+      summary: 'sim-radio=LINE controls the simulated radio (help lists the lines)',
+      input: { line },
+      run: ({ input }) => runRadioCommand(radio, input.line ?? ''),
+    })
     return machine
   },
 

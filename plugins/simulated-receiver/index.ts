@@ -1,6 +1,6 @@
 import { definePlugin } from 'rtk-base/plugin'
 import { simulatedReceiver } from 'rtk-base/services'
-import { ReceiverLine, runSimCommand, serveLine, simHelp } from 'rtk-base/simulation'
+import { ReceiverLine, runSimCommand, serveLine, simAction } from 'rtk-base/simulation'
 import { receiverControl } from './control.js'
 import { ReceiverOptions, ReceiverSnapshot } from './options.js'
 import { SimulatedZed } from './receiver.js'
@@ -20,7 +20,7 @@ export default definePlugin({
     const control = receiverControl(ctx, port)
     ctx.services.provide(simulatedReceiver, control)
     const sim = (line: string | undefined) => runSimCommand(control, line, { isKey })
-    ctx.commands.add('sim', simHelp, ({ arg }) => sim(arg))
+    ctx.action({ ...simAction, run: ({ input }) => sim(input.line) })
     const { record, recordDelay_s } = options
     const player = record ? new RecordPlayer(ctx, record, recordDelay_s, sim) : undefined
     return { port, player, tcp: options.tcp }

@@ -33,11 +33,12 @@ export default definePlugin({
       command: (line) => runCommand(running(), line),
       describe: () => running().describe(),
     })
-    ctx.commands.add(
-      'sim-router',
-      'sim-router=LINE controls the simulated router (help lists the lines)',
-      ({ arg = '' }) => runCommand(running(), arg),
-    )
+    ctx.action({
+      name: 'sim-router',
+      summary: 'sim-router=LINE controls the simulated router (help lists the lines)',
+      input: { line: Type.Optional(Type.String()) },
+      run: ({ input }) => runCommand(running(), input.line ?? ''),
+    })
     return { holder, options }
   },
 

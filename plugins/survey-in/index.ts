@@ -1,5 +1,5 @@
 import { roundTo } from 'rtk-base/gnss'
-import { definePlugin } from 'rtk-base/plugin'
+import { type Action, definePlugin, type Source } from 'rtk-base/plugin'
 import {
   correctionStatus,
   integrity,
@@ -26,7 +26,7 @@ export default definePlugin({
   provides: [procedureStatus],
 
   setup(ctx, options) {
-    const parameters = defineParameters(ctx, () => void base.askForSurvey('plugin'))
+    const parameters = defineParameters(ctx)
     const base = new ReferenceStation(ctx, options, parameters)
     ctx.services.provide(procedureStatus, base)
 
@@ -47,36 +47,49 @@ export default definePlugin({
       },
     })
 
-    const command = (name: string, help: string, caution: string, run: (source: string) => string | Promise<string>) =>
-      ctx.commands.add(
-        name,
-        help,
-        async ({ source }) => {
+    const action = (
+      row: Omit<Action<Record<never, never>>, 'run'>,
+      run: (source: Source) => string | Promise<string>,
+    ) =>
+      ctx.action({
+        ...row,
+        run: async ({ source }) => {
           const answer = await run(source)
           reference.changed()
           return answer
         },
-        { value: false, caution },
-      )
-    command('start-survey-in', 'starts a survey-in', 'RTCM stops until the survey-in is complete.', (source) =>
-      base.askForSurvey(source),
+      })
+    action(
+      {
+        name: 'start-survey-in',
+        summary: 'starts a survey-in',
+        caution: 'RTCM stops until the survey-in is complete.',
+        parameter: 'trigger-gnss-survey',
+      },
+      (source) => base.askForSurvey(source),
     )
-    command(
-      'use-incomplete-survey-in',
-      'accepts a survey-in that has not reached its required accuracy',
-      'All rover positions will be off by the error of this reference.',
+    action(
+      {
+        name: 'use-incomplete-survey-in',
+        summary: 'accepts a survey-in that has not reached its required accuracy',
+        caution: 'All rover positions will be off by the error of this reference.',
+      },
       () => base.useIncomplete(),
     )
-    command(
-      'stop-survey-in',
-      'ends a survey-in; the station returns to its previous reference, if it has one',
-      'The average so far is lost.',
+    action(
+      {
+        name: 'stop-survey-in',
+        summary: 'ends a survey-in; the station returns to its previous reference, if it has one',
+        caution: 'The average so far is lost.',
+      },
       () => base.stopSurvey(),
     )
-    command(
-      'confirm-position',
-      'confirms that the antenna has not moved; the station uses the same reference again',
-      'If the antenna did move, all rover positions will be off by as much.',
+    action(
+      {
+        name: 'confirm-position',
+        summary: 'confirms that the antenna has not moved; the station uses the same reference again',
+        caution: 'If the antenna did move, all rover positions will be off by as much.',
+      },
       (source) => base.confirmPosition(source),
     )
     ctx.config.onChange(parameters.reference, (changed, source) => base.changed(source, changed.has(parameters.choice)))

@@ -51,8 +51,7 @@ const titles: Readonly<Record<Coordinate, string>> = {
   z: 'Entered position: ECEF Z, m',
 }
 
-/** @param trigger what `trigger-gnss-survey` does */
-export function defineParameters({ config }: Pick<PluginContext, 'config'>, trigger: () => void): Parameters {
+export function defineParameters({ config }: Pick<PluginContext, 'config'>): Parameters {
   const seconds = (name: string, value: number, title: string) =>
     config.define(name, Type.Integer({ minimum: 0, maximum: longest_s }), { default: value, title })
   const metres = (name: string, value: number, minimum: number, maximum: number, title: string) =>
@@ -70,9 +69,6 @@ export function defineParameters({ config }: Pick<PluginContext, 'config'>, trig
     100,
     'Survey-in with corrections: required accuracy, m',
   )
-  config.action('trigger-gnss-survey', Type.Boolean(), (start) => {
-    if (start) trigger()
-  })
 
   const acc = metres(keyOf('acc'), 0, 0, 100_000, 'Entered position: accuracy, 3D 1 sigma, m')
   const corr = flag(keyOf('corr'), false, 'Entered position: was determined with RTK corrections')

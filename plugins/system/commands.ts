@@ -1,5 +1,6 @@
-import { badValue, type CommandCall, type PluginContext, unavailable } from 'rtk-base/plugin'
+import { type PluginContext, type Source, unavailable } from 'rtk-base/plugin'
 import { device, station } from 'rtk-base/services'
+import { Type } from 'typebox'
 import type { BootRecord } from './boot-record.js'
 import { SelfTest } from './self-test/index.js'
 
@@ -24,7 +25,7 @@ function addRestarts(ctx: PluginContext): void {
     void begun.catch((error: Error) => ctx.errors.raise('reboot', refused('restarted', error)))
     return 'restarting'
   }
-  const shutdown = ({ source }: CommandCall) => {
+  const shutdown = ({ source }: { source: Source }) => {
     // From afar nobody could switch it on again.
     if (source === 'mqtt') throw unavailable('a station is switched off on its page or over HTTP only, not over MQTT')
     const begun = ctx.services.use(device).shutDown(answer_ms)
@@ -35,19 +36,24 @@ function addRestarts(ctx: PluginContext): void {
     await ctx.services.use(device).factory()
     return 'settings cleared, restarting'
   }
-  ctx.commands.add('reboot', 'restarts the device', reboot, { value: false, caution: 'RTCM stops for a minute.' })
-  ctx.commands.add('shutdown', 'switches the device off', shutdown, {
-    value: false,
-    caution: 'RTCM stops. To start it again, somebody has to switch the power off and on.',
+  ctx.action({
+    name: 'reboot',
+    summary: 'restarts the device',
+    caution: 'RTCM stops for a minute.',
+    run: reboot,
   })
-  const caution =
-    'All settings, positions and logs are permanently deleted. The station may not be reachable afterwards.'
-  ctx.commands.add(
-    'factory',
-    'clears settings, references and logs, but not the protected store, then restarts',
-    factory,
-    { value: false, caution },
-  )
+  ctx.action({
+    name: 'shutdown',
+    summary: 'switches the device off',
+    caution: 'RTCM stops. To start it again, somebody has to switch the power off and on.',
+    run: shutdown,
+  })
+  ctx.action({
+    name: 'factory',
+    summary: 'clears settings, references and logs, but not the protected store, then restarts',
+    caution: 'All settings, positions and logs are permanently deleted. The station may not be reachable afterwards.',
+    run: factory,
+  })
 }
 
 /** Commands that end a provisional change. */
@@ -61,8 +67,8 @@ function addTrialCommands(ctx: PluginContext): void {
     if (!(await ctx.services.use(station).undoChange())) throw nothing
     return 'the values before the change are back'
   }
-  ctx.commands.add('confirm-change', 'keeps the provisional change', keep, { value: false })
-  ctx.commands.add('undo-change', 'reverts the provisional change', undo, { value: false })
+  ctx.action({ name: 'confirm-change', summary: 'keeps the provisional change', run: keep })
+  ctx.action({ name: 'undo-change', summary: 'reverts the provisional change', run: undo })
 }
 
 function addChecks(ctx: PluginContext, record: BootRecord, changed: () => void): void {
@@ -75,11 +81,16 @@ function addChecks(ctx: PluginContext, record: BootRecord, changed: () => void):
       'makes the same checks for a production line: a missing receiver, RTCM, reference, clock or broker fails',
     ],
   ] as const
-  for (const [command, kind, text] of tests) ctx.commands.add(command, text, () => test.run(kind), { value: false })
-  ctx.commands.add('prodflag', 'prodflag=<number> stores a number for your production line', async ({ arg }) => {
-    if (arg === undefined || !/^-?\d{1,9}$/.test(arg)) throw badValue('prodflag=<whole number>')
-    await record.setProductionFlag(Number(arg))
-    changed()
-    return `prodflag=${record.fields.productionflag}`
+  for (const [name, kind, summary] of tests) ctx.action({ name, summary, run: () => test.run(kind) })
+  ctx.action({
+    name: 'prodflag',
+    summary: 'prodflag=<number> stores a number for your production line',
+    input: { number: Type.Integer({ minimum: -999_999_999, maximum: 999_999_999 }) },
+    usage: 'prodflag=<whole number>',
+    async run({ input }) {
+      await record.setProductionFlag(input.number)
+      changed()
+      return `prodflag=${record.fields.productionflag}`
+    },
   })
 }

@@ -1,5 +1,6 @@
-import { badValue, type CommandCall, type PluginContext, unavailable } from 'rtk-base/plugin'
+import { badValue, type PluginContext, unavailable } from 'rtk-base/plugin'
 import { station } from 'rtk-base/services'
+import { Type } from 'typebox'
 import { labelText, type RouterLabel } from './credentials/label.js'
 import { readEverything } from './report.js'
 import type { Router } from './router.js'
@@ -7,42 +8,49 @@ import { confirmationOf } from './transport/certificate.js'
 
 /** The `/system` commands of the plugin, beside its console group. */
 export function addCommands(ctx: PluginContext, router: Router): void {
-  const noValue = { value: false }
-  const pull = ({ signal }: CommandCall) => readEverything(ctx, router, signal)
-  const pair = ({ signal }: CommandCall) => pairRepeater(ctx, router, signal)
-  ctx.commands.add(
-    'reboot-router',
-    'restarts the router',
-    async ({ signal }) => {
+  ctx.action({
+    name: 'reboot-router',
+    summary: 'restarts the router',
+    caution: 'The internet connection is lost for one to two minutes.',
+    run: async ({ signal }) => {
       await router.reboot(signal)
       return 'the router restarts; it is back in one to two minutes'
     },
-    { value: false, caution: 'The internet connection is lost for one to two minutes.' },
-  )
-  ctx.commands.add(
-    'factory-router',
-    'resets the router to its factory settings',
-    async ({ signal }) => {
+  })
+  ctx.action({
+    name: 'factory-router',
+    summary: 'resets the router to its factory settings',
+    caution: 'All settings of the router are permanently deleted.',
+    run: async ({ signal }) => {
       await router.factory(signal)
       return 'the router goes back to its factory settings and restarts; its password is the one of its label then'
     },
-    { value: false, caution: 'All settings of the router are permanently deleted.' },
-  )
-  ctx.commands.add('pull-vendor-data', 'reads everything from the router now', pull, noValue)
-  ctx.commands.add('pull-teltonika-data', 'same as pull-vendor-data', pull, noValue)
-  ctx.commands.add('pair-vendor-repeater', "makes the router's WiFi the uplink of the station", pair, noValue)
-  ctx.commands.add('pair-teltonika-repeater', 'same as pair-vendor-repeater', pair, noValue)
-  ctx.commands.add(
-    'get-router-qr',
-    "shows the text of the router's QR label, which contains passwords",
-    (call) => qrText(router, call),
-    noValue,
-  )
-  ctx.commands.add(
-    'router-certificate',
-    'router-certificate shows the certificate of the router, router-certificate=accept FINGERPRINT confirms a new one',
-    ({ arg }) => certificate(router, arg),
-  )
+  })
+  for (const maker of ['vendor', 'teltonika']) {
+    const isOther = maker !== 'vendor'
+    ctx.action({
+      name: `pull-${maker}-data`,
+      summary: isOther ? 'same as pull-vendor-data' : 'reads everything from the router now',
+      run: ({ signal }) => readEverything(ctx, router, signal),
+    })
+    ctx.action({
+      name: `pair-${maker}-repeater`,
+      summary: isOther ? 'same as pair-vendor-repeater' : "makes the router's WiFi the uplink of the station",
+      run: ({ signal }) => pairRepeater(ctx, router, signal),
+    })
+  }
+  ctx.action({
+    name: 'get-router-qr',
+    summary: "shows the text of the router's QR label, which contains passwords",
+    run: ({ signal }) => qrText(router, signal),
+  })
+  ctx.action({
+    name: 'router-certificate',
+    summary:
+      'router-certificate shows the certificate of the router, router-certificate=accept FINGERPRINT confirms a new one',
+    input: { answer: Type.Optional(Type.String()) },
+    run: ({ input }) => certificate(router, input.answer),
+  })
 }
 
 /** Hands the router's access point to the plugin that keeps the WiFi uplink. */
@@ -60,7 +68,7 @@ async function pairRepeater(ctx: PluginContext, router: Router, signal: AbortSig
 }
 
 /** From the lookup server if there is one, otherwise from known values. */
-async function qrText(router: Router, { signal }: CommandCall): Promise<string> {
+async function qrText(router: Router, signal: AbortSignal): Promise<string> {
   const found = await router.lookup.find(router.macaddr, signal).catch(() => undefined)
   const label = found ?? knownLabel(router)
   if (label.macaddr === '' && label.serial === '')
@@ -85,7 +93,7 @@ function knownLabel({ facts, macaddr, credentials }: Router): RouterLabel {
 
 async function certificate(router: Router, arg: string | undefined): Promise<string> {
   const { pinned, waiting } = router.pin
-  if (arg === undefined || arg === '') {
+  if (arg === undefined) {
     const shown = pinned?.fingerprint
       ? `${pinned.origin} ${pinned.fingerprint}`
       : 'none: the router is reached over plain HTTP'

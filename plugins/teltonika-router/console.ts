@@ -1,5 +1,6 @@
-import { badValue, type CommandCall, type PluginContext, unavailable } from 'rtk-base/plugin'
+import { type ActionCall, badValue, type PluginContext, unavailable } from 'rtk-base/plugin'
 import { station } from 'rtk-base/services'
+import { Type } from 'typebox'
 import { shortReport } from './report.js'
 import type { Router } from './router.js'
 
@@ -12,7 +13,9 @@ const help = `teltonika=SUBCOMMAND controls the router: ${usage}; --protected: s
 
 /** The console group of the router. Modem functions use the commands and parameters of the modem plugin. */
 export function addConsoleGroup(ctx: PluginContext, router: Router): void {
-  const groups: Readonly<Record<Word, (args: readonly string[], call: CommandCall) => string | Promise<string>>> = {
+  const groups: Readonly<
+    Record<Word, (args: readonly string[], call: Pick<ActionCall, 'source'>) => string | Promise<string>>
+  > = {
     info: () => shortReport(router),
     set_user: (args) => setCredential('user', args),
     set_pswd: (args) => setCredential('pswd', args),
@@ -21,20 +24,22 @@ export function addConsoleGroup(ctx: PluginContext, router: Router): void {
     reboot: (_args, call) => command('reboot-router', call),
     'reboot-modem': (_args, call) => command('reboot-modem', call),
   }
-  ctx.commands.add(
-    'teltonika',
-    help,
-    (call) => {
-      const [word = '', ...args] = (call.arg ?? '').trim().split(/\s+/)
+  ctx.action({
+    name: 'teltonika',
+    summary: help,
+    // Some of its lines have a password.
+    input: { line: Type.String({ writeOnly: true, examples: words }) },
+    usage: `teltonika ${usage}`,
+    run: (call) => {
+      const [word = '', ...args] = call.input.line.trim().split(/\s+/)
       const known = words.find((one) => one === word)
       if (known === undefined) throw badValue(`teltonika ${usage}`)
       return groups[known](args, call)
     },
-    { words },
-  )
+  })
 
-  async function command(name: string, { source, signal }: CommandCall): Promise<string> {
-    const { status, text } = await ctx.services.use(station).command(name, { source, signal })
+  async function command(name: string, { source }: Pick<ActionCall, 'source'>): Promise<string> {
+    const { status, text } = await ctx.services.use(station).command(name, { source })
     if (status !== 200) throw unavailable(text.trimEnd())
     return text
   }

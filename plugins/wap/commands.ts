@@ -10,10 +10,11 @@ export function addCommands(ctx: PluginContext, accessPoint: AccessPoint): void 
     const { text = 'the radio is not known yet', state } = accessPoint.radio?.accessPoint ?? {}
     throw unavailable(`${what}: the access point is ${state ?? 'not up'}${text === '' ? '' : ` (${text})`}`)
   }
-  ctx.commands.add(
-    'restart-wap',
-    'restarts the access point with its settings; clients are dropped for some seconds',
-    () => {
+  ctx.action({
+    name: 'restart-wap',
+    summary: 'restarts the access point with its settings; clients are dropped for some seconds',
+    caution: 'All clients of the access point, perhaps you too, are disconnected for some seconds.',
+    run: () => {
       mustBeUp('it is not started again')
       ctx.errors.clear('wap-restart')
       ctx.timers.after(answer_ms, async () => {
@@ -27,25 +28,24 @@ export function addCommands(ctx: PluginContext, accessPoint: AccessPoint): void 
       })
       return 'the access point starts again: its clients are dropped for some seconds'
     },
-    { value: false, caution: 'All clients of the access point, perhaps you too, are disconnected for some seconds.' },
-  )
-  ctx.commands.add(
-    'restart-wap-fast',
-    'announces the channel again and sets the transmit power, without dropping clients; if the driver cannot, the access point restarts and drops them',
-    () => {
+  })
+  ctx.action({
+    name: 'restart-wap-fast',
+    summary:
+      'announces the channel again and sets the transmit power, without dropping clients; if the driver cannot, the access point restarts and drops them',
+    run: () => {
       mustBeUp('it is not announced again')
       return accessPoint.restartFast()
     },
-    { value: false },
-  )
-  ctx.commands.add(
-    'restart-wap-dhcps',
-    'makes the DHCP and DNS server of the access point clear its cache and read its host files again; clients stay connected',
-    async () => {
+  })
+  ctx.action({
+    name: 'restart-wap-dhcps',
+    summary:
+      'makes the DHCP and DNS server of the access point clear its cache and read its host files again; clients stay connected',
+    run: async () => {
       mustBeUp('its DHCP server does not run')
       await accessPoint.reloadDhcp()
       return 'the DHCP and DNS server reads its files again and has forgotten its cache; clients and their addresses stay'
     },
-    { value: false },
-  )
+  })
 }

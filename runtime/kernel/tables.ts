@@ -7,7 +7,6 @@ import type {
   ActionRecord,
   BlockRecord,
   ChangeRecord,
-  CommandRecord,
   HookName,
   ParameterRecord,
   RuleRecord,
@@ -29,10 +28,11 @@ export interface Tables {
   readonly parameters: ReadonlyMap<string, ParameterRecord>
   readonly changes: readonly ChangeRecord[]
   readonly actions: ReadonlyMap<string, ActionRecord>
+  /** Actions by the change parameter that starts them. */
+  readonly triggers: ReadonlyMap<string, ActionRecord>
   readonly rules: readonly RuleRecord[]
   /** Shallow paths first, so that nested blocks are merged into existing ones. */
   readonly blocks: readonly BlockRecord[]
-  readonly commands: ReadonlyMap<string, CommandRecord>
   readonly topics: readonly TopicRecord[]
   readonly topicDescriptions: readonly TopicDescription[]
   readonly taps: Record<HookName, readonly Tap[]>
@@ -45,7 +45,7 @@ export interface Tables {
 export function compileTables(instances: readonly Instance[]): Tables {
   const parameters = new Map<string, ParameterRecord>()
   const actions = new Map<string, ActionRecord>()
-  const commands = new Map<string, CommandRecord>()
+  const triggers = new Map<string, ActionRecord>()
   const blocks = new Map<string, BlockRecord>()
   const services = new Map<string, ServiceRecord>()
   const changes: ChangeRecord[] = []
@@ -82,13 +82,14 @@ export function compileTables(instances: readonly Instance[]): Tables {
       codes.set(kind.code, { owner: instance, kind })
     }
     for (const record of registered.parameters) {
-      claim(parameters, record.name, record, 'RTK_ERR_CONFIG_KEY_TAKEN', 'parameter', actions)
+      claim(parameters, record.name, record, 'RTK_ERR_CONFIG_KEY_TAKEN', 'parameter', triggers)
     }
     for (const record of registered.actions) {
-      claim(actions, record.name, record, 'RTK_ERR_CONFIG_KEY_TAKEN', 'parameter', parameters)
+      claim(actions, record.name, record, 'RTK_ERR_COMMAND_TAKEN', 'command')
+      const { parameter } = record
+      if (parameter) claim(triggers, parameter, record, 'RTK_ERR_CONFIG_KEY_TAKEN', 'parameter', parameters)
     }
     for (const record of registered.blocks) claim(blocks, record.path, record, 'RTK_ERR_INFO_PATH_TAKEN', 'block')
-    for (const record of registered.commands) claim(commands, record.name, record, 'RTK_ERR_COMMAND_TAKEN', 'command')
     for (const token of instance.definition.provides ?? []) {
       const record = { owner: instance, value: instance.services.get(token.id) }
       claim(services, token.id, record, 'RTK_ERR_SERVICE_TAKEN', 'service')
@@ -107,7 +108,7 @@ export function compileTables(instances: readonly Instance[]): Tables {
     parameters,
     actions,
     rules,
-    commands,
+    triggers,
     topics,
     taps,
     blocks: [...blocks.values()].sort((a, b) => depth(a) - depth(b)),

@@ -46,6 +46,16 @@ export const UpdateBase = Type.Object(
   { description: 'Downloads and installs firmware' },
 )
 
+/** An action with its input, as a message on `base/{SN}/cmd`. */
+export const CommandObject = Type.Object(
+  {
+    cmd_type: Type.String({ description: 'Name of the action' }),
+    cmd_param: Type.Record(Type.String(), Type.Unknown(), { description: 'Its input' }),
+  },
+  { description: 'Runs an action, as POST /actions/NAME; the answer is its text' },
+)
+export type CommandObject = Static<typeof CommandObject>
+
 /**
  * The signature of an RTCM publication: user properties of that publication on MQTT 5, the same as JSON on `…/drtk/sig` on
  * 3.1.1. Signed are the bytes: topic in UTF-8, 0x00, `sig-seq` and `sig-time` as unsigned 64 bit big-endian, payload.

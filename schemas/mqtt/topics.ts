@@ -2,7 +2,7 @@
 import Type, { type TSchema } from 'typebox'
 import { InfoDocument } from '../info-document.js'
 import { Change, ChangeAnswer, Command } from '../station.js'
-import { OnlineStatus, RtcmSignature, StationState, UpdateBase } from './messages.js'
+import { CommandObject, OnlineStatus, RtcmSignature, StationState, UpdateBase } from './messages.js'
 
 /** Argument of `ctx.mqtt.describe`: an entry of the AsyncAPI document. */
 export interface MqttTopic {
@@ -74,6 +74,13 @@ export const topics = {
     from: 'client',
     summary: 'The command that updates the station, as JSON',
     payload: UpdateBase,
+  },
+  cmdObject: {
+    name: 'cmd-action',
+    address: 'base/{SN}/cmd',
+    from: 'client',
+    summary: 'An action with its input, as JSON',
+    payload: CommandObject,
   },
   changePost: {
     address: 'base/{SN}/change/post',

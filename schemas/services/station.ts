@@ -1,15 +1,23 @@
 /** Provided by the runtime: the operations of every interface (HTTP, MQTT, console), and the running plugins. */
 import type { Event } from '../event.js'
-import type { ChangeAnswer, CommandEntry, ParameterEntry, PluginReport } from '../station.js'
+import type { ActionEntry, ChangeAnswer, ParameterEntry, PluginReport } from '../station.js'
 import { defineService } from '../token.js'
 
-export type { CommandEntry, ParameterEntry, PluginReport, PluginStateName } from '../station.js'
+export type { ActionEntry, ParameterEntry, PluginReport, PluginStateName } from '../station.js'
 export type ChangeResult = ChangeAnswer
+
+/** The answer of an action: for a person, and for a program. */
+export interface ActionResult {
+  text: string
+  value?: unknown
+}
 
 export interface CommandResult {
   /** HTTP status: 200, 400 bad value, 404 unknown, 503 not available now, 500 the owner failed. */
   status: number
   text: string
+  /** The command as a log or a record may keep it: without secret values. */
+  shown: string
 }
 
 export type CallSource = 'http' | 'mqtt' | 'console' | 'plugin'
@@ -38,10 +46,19 @@ export interface Station {
   undoChange(): Promise<boolean>
   /** Every parameter with its value, sorted by name. */
   parameters(): ParameterEntry[]
-  /** `text` is `name` or `name=value`. Never rejects. */
-  command(text: string, options: { source: CallSource; signal?: AbortSignal }): Promise<CommandResult>
-  /** Every command with its help line. */
-  commands(): CommandEntry[]
+  /**
+   * Runs an action with an input that fits its schema.
+   * @throws RTK_ERR_COMMAND_VALUE (`all`: an error for each wrong field, its name in `place`), RTK_ERR_COMMAND_UNKNOWN,
+   *   RTK_ERR_ACTION_RUNNING, RTK_ERR_UNAVAILABLE, and what the action throws
+   */
+  act(name: string, input: unknown, options: { source: CallSource }): Promise<ActionResult>
+  /**
+   * Runs the text of a command, `name` or `name=value`. Never rejects.
+   * @param options.secret reads a secret value, where the text is shown to others (a URL): a text with one is refused then
+   */
+  command(text: string, options: { source: CallSource; secret?: () => string }): Promise<CommandResult>
+  /** Every action, sorted by name. */
+  actions(): ActionEntry[]
   /** The status document. The bits of the mask are those of HTTP, unless the variant sets `info.mask` to 2. Omitted: everything. */
   document(mask?: number): Record<string, unknown>
   /** The serialised document, cached for up to 100 ms. For a viewer, passwords, IMEI, IMSI and ICCID are empty. */

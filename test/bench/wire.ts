@@ -224,7 +224,7 @@ class Recorder {
   }
 
   async #commands(): Promise<Record<string, Json>> {
-    const listed = JSON.parse((await this.#ask('/commands')).text) as { name: string }[]
+    const listed = JSON.parse((await this.#ask('/actions')).text) as { name: string }[]
     const commands: Record<string, Json> = {}
     for (const { name } of listed.filter((one) => !notSent.test(one.name))) {
       for (const value of ['', '=1', '=x']) commands[`${name}${value}`] = await this.#send(`${name}${value}`)

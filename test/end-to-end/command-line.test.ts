@@ -384,8 +384,9 @@ t.test('plugins and console talk to the running station over a socket that only 
   writeFileSync(
     join(plugin, 'hello', 'index.ts'),
     `import { definePlugin } from 'rtk-base/plugin'
+     import { Type } from 'typebox'
      export default definePlugin({ name: 'hello', version: '0.1.0', api: '^1.0.0',
-       setup: (ctx) => ctx.commands.add('hello', 'greets', ({ arg }) => 'hello ' + (arg ?? 'world')) })`,
+       setup: (ctx) => ctx.action({ name: 'hello', summary: 'greets', input: { who: Type.Optional(Type.String()) }, run: ({ input }) => 'hello ' + (input.who ?? 'world') }) })`,
   )
   t.match(await rtkBase(['plugins', 'load', join(plugin, 'hello'), '--data', data]), {
     code: 0,

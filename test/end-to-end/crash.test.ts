@@ -57,14 +57,17 @@ async function station(t: Test, setup: string) {
 }
 
 for (const [what, setup] of [
-  ['a timer of its own', "ctx.commands.add('crash', '', () => { onNextTick(explode); return 'lit' })"],
+  [
+    'a timer of its own',
+    "ctx.action({ name: 'crash', summary: '', run: () => { onNextTick(explode); return 'lit' } })",
+  ],
   [
     'a promise that nobody waits for',
-    "ctx.commands.add('crash', '', () => { void Promise.reject(new Error('boom')); return 'lit' })",
+    "ctx.action({ name: 'crash', summary: '', run: () => { void Promise.reject(new Error('boom')); return 'lit' } })",
   ],
   [
     'a listener on somebody else’s emitter',
-    "emitter.on('SIGUSR2', explode); ctx.defer(() => { emitter.off('SIGUSR2', explode) }); ctx.commands.add('crash', '', () => 'lit')",
+    "emitter.on('SIGUSR2', explode); ctx.defer(() => { emitter.off('SIGUSR2', explode) }); ctx.action({ name: 'crash', summary: '', run: () => 'lit' })",
   ],
 ] as [string, string][]) {
   const skip = what === 'a timer of its own' ? false : gateOnly

@@ -175,10 +175,10 @@ function watched(definition: PluginDefinition, registered: Registered): PluginDe
         registered.parameters.push(name)
         return ctx.config.define(name, schema, options)
       },
-      action: (name, schema, run) => {
-        registered.parameters.push(name)
-        ctx.config.action(name, schema, run)
-      },
+    },
+    action: (action) => {
+      if (action.parameter) registered.parameters.push(action.parameter)
+      ctx.action(action)
     },
     info: {
       block: (path, build) => {
@@ -216,7 +216,7 @@ t.test('the README of a plugin', async (t) => {
   const { variant } = readVariant()
   const registered = new Map<string, Registered>()
   const definitions = new Map<string, PluginDefinition>()
-  const commands: ReturnType<TestStation['station']['commands']>[number][] = []
+  const actions: ReturnType<TestStation['station']['actions']>[number][] = []
   const parameters: ReturnType<TestStation['station']['parameters']>[number][] = []
   for (const together of shippedTogether()) {
     const plugins: NonNullable<TestStationOptions['plugins']> = {}
@@ -233,7 +233,7 @@ t.test('the README of a plugin', async (t) => {
       variant: { changes: together.includes('udp-rtcm') ? changes : {} },
     })
     t.teardown(() => station.stop())
-    commands.push(...station.station.commands())
+    actions.push(...station.station.actions())
     parameters.push(...station.station.parameters())
   }
 
@@ -247,7 +247,7 @@ t.test('the README of a plugin', async (t) => {
       for (const parameter of mine.parameters) has('parameter', `\`${parameter}\``)
       for (const { name: parameter, title } of parameters.filter(({ plugin }) => plugin === name))
         t.not(title, parameter, `${parameter} has a title for a person`)
-      for (const command of commands.filter(({ plugin }) => plugin === name)) has('command', `\`${command.name}`)
+      for (const command of actions.filter(({ plugin }) => plugin === name)) has('command', `\`${command.name}`)
       for (const { id } of [...needs, ...provides]) {
         const exported = id.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
         t.ok(
@@ -267,7 +267,7 @@ t.test('the README of a plugin', async (t) => {
       Object.keys(variant.plugins).filter((name) => !names.includes(name)),
       [],
     )
-    t.ok(commands.length > 0)
+    t.ok(actions.length > 0)
     t.ok([...registered.values()].some(({ parameters }) => parameters.includes('udp-port')))
   })
 })

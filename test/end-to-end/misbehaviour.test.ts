@@ -26,7 +26,7 @@ interface Case {
   refused?: RegExp
 }
 
-const go = (code: string) => `ctx.commands.add('go', '', async () => { ${code}; return 'gone' })`
+const go = (code: string) => `ctx.action({ name: 'go', summary: '', run: async () => { ${code}; return 'gone' } })`
 const boom = "throw new Error('boom')"
 /** The plugin's file and some line of it. */
 const place = String.raw`bad\/index\.ts:\d+`

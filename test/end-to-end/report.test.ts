@@ -108,8 +108,8 @@ t.test('the report for support', { skip: gateOnly }, async (t) => {
   const post = async (path: string, body?: string) =>
     (await fetch(`${station.url}${path}`, { method: 'POST', headers, ...(body !== undefined && { body }) })).text()
   t.match(JSON.parse(await post('/change', JSON.stringify(settings))), { result: 'ok', leftover: {} })
-  await post(`/system?teltonika=${encodeURIComponent(`set_pswd ${secret('vault')} --protected`)}`)
-  await post(`/system?ntrip-user=${encodeURIComponent(`rover:${secret('login')}`)}`)
+  await post('/system?teltonika', `set_pswd ${secret('vault')} --protected`)
+  await post('/system?ntrip-user', `rover:${secret('login')}`)
   await post('/nvs', JSON.stringify({ note: secret('nvs') }))
 
   await t.test('is for operators, and has everything', async (t) => {

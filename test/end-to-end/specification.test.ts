@@ -115,11 +115,54 @@ t.test('zed-full has every field, parameter and command of the specification', a
 
   t.equal(words(commands).length, 36)
   const specified = new Set(words(commands).map((command) => command.split('=')[0] as string))
-  const owners = station.station.commands().filter(({ name }) => specified.has(name))
+  const owners = station.station.actions().filter(({ name }) => specified.has(name))
   t.strictSame(new Set(owners.map(({ name }) => name)), specified)
   t.strictSame(
     homesOf(readCatalogue(), 'commands'),
     Object.fromEntries(owners.map(({ name, plugin }) => [name, plugin])),
     'what a plugin says that it brings is what it adds',
   )
+})
+
+/** What the specification says of a command, and how a wrong one is refused, to the letter. */
+const refusals: readonly (readonly [text: string, status: number, answer: string])[] = [
+  ['log', 400, 'log=n|e|w|i|d|v (none, error, warn, info, debug, all), or log=PLUGIN:d'],
+  ['log=x', 400, 'log=n|e|w|i|d|v (none, error, warn, info, debug, all), or log=PLUGIN:d'],
+  ['log=nobody:d', 400, 'there is no plugin nobody here'],
+  ['prodflag', 400, 'prodflag=<whole number>'],
+  ['prodflag=1.5', 400, 'prodflag=<whole number>'],
+  ['rtcmin', 400, "rtcmin is 0, 1 or auto, not ''"],
+  ['rtcmin=2', 400, "rtcmin is 0, 1 or auto, not '2'"],
+  ['firmware', 400, 'firmware=<https URL of a firmware image>'],
+  ['ota-upgrade=', 400, 'ota-upgrade=<https URL of a firmware image>'],
+]
+
+t.test('every command of the specification is an action, over HTTP in both spellings and over MQTT', async (t) => {
+  const simulated = readVariant('simulator').variant
+  const station = await createTestStation({ sources: { ...simulated.plugins, 'mqtt-broker': { port: 0 } } as never })
+  t.teardown(() => station.stop())
+  const text = async (command: string) => {
+    const wanted = { status: 0, text: '' }
+    const { station: surfaces } = station
+    const answers = [
+      ...(await Promise.all(
+        [command, `cmd=${command}`].map((query) => station.request(`/system?${query}`, { method: 'POST' })),
+      )),
+      await surfaces.command(command, { source: 'mqtt' }),
+    ].map(({ status, text }) => ({ ...wanted, status, text: text.trimEnd() }))
+    for (const answer of answers) t.strictSame(answer, answers[0], command)
+    return answers[0] ?? wanted
+  }
+  for (const [command, status, answer] of refusals) t.strictSame(await text(command), { status, text: answer })
+  const fields = new Map(
+    station.station.actions().map(({ name, input }) => [name, Object.keys(input.properties ?? {})]),
+  )
+  for (const [name = '', value] of words(commands).map((command) => command.split('='))) {
+    t.equal(fields.get(name)?.length, value === undefined ? 0 : 1, name)
+    if (value === undefined) t.strictSame(await text(`${name}=1`), { status: 400, text: `${name} takes no value` })
+  }
+  for (const level of ['n', '0', 'e', 'w', 'd', 'v', 'i', '1'])
+    t.match(await text(`log=${level}`), { status: 200, text: /^log level \w+, until the service restarts$/ })
+  t.strictSame(await text('prodflag=7'), { status: 200, text: 'prodflag=7' })
+  for (const value of ['1', '0', 'auto']) t.equal((await text(`rtcmin=${value}`)).status, 200)
 })

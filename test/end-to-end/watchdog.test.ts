@@ -49,10 +49,10 @@ t.test(
   async (t) => {
     const { file, data, release } = variant(
       t,
-      `ctx.commands.add('spin', 'spins', async () => { await null; spin(); return 'done' })
-     ctx.commands.add('call', 'calls', () => { call(); return 'done' })
-     ctx.commands.add('far', 'blocks in code of nobody', () => { setTimeout(far, 0, existsSync, release); return 'done' })
-     ctx.commands.add('stalls', 'shows the metrics', () => ctx.services.find({ id: 'metrics' }).text())`,
+      `ctx.action({ name: 'spin', summary: 'spins', run: async () => { await null; spin(); return 'done' } })
+     ctx.action({ name: 'call', summary: 'calls', run: () => { call(); return 'done' } })
+     ctx.action({ name: 'far', summary: 'blocks in code of nobody', run: () => { setTimeout(far, 0, existsSync, release); return 'done' } })
+     ctx.action({ name: 'stalls', summary: 'shows the metrics', run: () => ctx.services.find({ id: 'metrics' }).text() })`,
       120,
     )
     const running = await startStation([file], { data })
@@ -193,7 +193,7 @@ t.test(
   { skip: gateOnly },
   async (t) => {
     const grown = (held: string) => `const all = []
-     ctx.commands.add('hoard', 'holds memory', () => { ctx.timers.every(50, () => { ${held} }); return 'done' })`
+     ctx.action({ name: 'hoard', summary: 'holds memory', run: () => { ctx.timers.every(50, () => { ${held} }); return 'done' } })`
     const objects = 'for (let n = 0; n < 40_000; n++) all.push({ n, text: "held " + n + Math.random() })'
     const buffers = 'all.push(Buffer.alloc(10_000_000, 1))'
     for (const [held, who] of [

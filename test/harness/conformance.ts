@@ -100,7 +100,7 @@ async function examine(
 
     await driven(station.unload(name))
     if (report()) problems.add('is still listed after unload')
-    if (station.station.commands().some((command) => command.plugin === name)) problems.add('left a command behind')
+    if (station.station.actions().some(({ plugin }) => plugin === name)) problems.add('left a command behind')
     for (const handle of await stillOpen(name, began_ms)) problems.add(`left open: ${handle}`)
     for (const complaint of complaints(station, name)) problems.add(complaint)
     return [...problems]
@@ -111,8 +111,8 @@ async function examine(
 
 /** What the plugin shows of itself: the same before and after everything that must not change it. */
 function picture({ station }: TestStation, name: string): string {
-  const commands = station.commands().filter(({ plugin }) => plugin === name)
-  return JSON.stringify([commands, Object.keys(station.document())])
+  const actions = station.actions().filter(({ plugin }) => plugin === name)
+  return JSON.stringify([actions, Object.keys(station.document())])
 }
 
 /** The runtime's log lines that say what the plugin did wrong, but for what was provoked here. */

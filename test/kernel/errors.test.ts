@@ -207,10 +207,10 @@ t.test('C7: a fault that nobody foresaw is not called a mistake of the user', as
     throw new TypeError('x is not a function')
   }
   const document = () => 'x'.repeat(longestAnswer)
-  const commands = () => throwIt(new RtkError('MY_CODE' as RtkErrorCode, 'no lamp'))
+  const actions = () => throwIt(new RtkError('MY_CODE' as RtkErrorCode, 'no lamp'))
   const close = await serveControl(
     data,
-    { station: { plugins, document, commands } } as unknown as Runtime,
+    { station: { plugins, document, actions } } as unknown as Runtime,
     pino({ level: 'silent' }),
   )
   t.teardown(close)
@@ -218,7 +218,7 @@ t.test('C7: a fault that nobody foresaw is not called a mistake of the user', as
   await t.rejects(client.call('list'), { code: 'RTK_ERR_INTERNAL', message: 'x is not a function' })
   await t.rejects(client.call('document'), { code: 'RTK_ERR_INTERNAL', message: /^the answer has \d+ characters/ })
   await t.rejects(client.call('nothing' as never), { code: 'RTK_ERR_USAGE' })
-  await t.rejects(client.call('commands'), { code: 'MY_CODE', message: 'no lamp', statusCode: 500 }, 'a code of nobody')
+  await t.rejects(client.call('actions'), { code: 'MY_CODE', message: 'no lamp', statusCode: 500 }, 'a code of nobody')
   client.close()
 })
 
@@ -226,7 +226,7 @@ t.test(
   'C7: a file of the station that is no JSON is no mistake of the user, a request that is none is one',
   async (t) => {
     const data = t.testdir()
-    const station = { plugins: () => JSON.parse('{"cut off'), commands: () => [] }
+    const station = { plugins: () => JSON.parse('{"cut off'), actions: () => [] }
     const close = await serveControl(data, { station } as unknown as Runtime, pino({ level: 'silent' }))
     t.teardown(close)
     const client = await ControlClient.open(data)
@@ -240,7 +240,7 @@ t.test(
       ['[5]', /^a request is an object/],
       ['x'.repeat(longestRequest + 1), /^a request has at most/],
     ] as const) {
-      const asked = request({ socketPath: reach.path, path: '/commands', method: 'POST' }).end(body)
+      const asked = request({ socketPath: reach.path, path: '/actions', method: 'POST' }).end(body)
       const [answer] = (await once(asked, 'response')) as [IncomingMessage]
       t.match(await json(answer), { error: 'RTK_ERR_USAGE', message }, body.slice(0, 10))
     }

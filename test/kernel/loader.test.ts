@@ -35,7 +35,7 @@ export default definePlugin({
     ;(globalThis as any)[Symbol.for('leak-probe')]?.push(new WeakRef(big))
     const key = ctx.config.define('third-key', Type.Integer({ minimum: 0 }), { default: 7 })
     ctx.info.block('third', () => ({ says: wrapped(), key: key.get(), greeting: options.greeting, big: big.length }))
-    ctx.commands.add('third', 'answers', () => wrapped())
+    ctx.action({ name: 'third', summary: 'answers', run: () => wrapped() })
     ctx.http.route({ method: 'GET', url: '/third', handler: async () => ({ says: wrapped() }) })
     ctx.mqtt.on('third/{SN}', () => {})
     ctx.timers.every(1000, () => {})

@@ -235,7 +235,7 @@ t.test('staged replace', async (t) => {
     version: '1.0.0',
     setup: (ctx: PluginContext) => {
       ctx.info.block('mine', () => ({ version: 1 }))
-      ctx.commands.add('mine', 'answers', () => 'one')
+      ctx.action({ name: 'mine', summary: 'answers', run: () => 'one' })
       ctx.http.route({ method: 'GET', url: '/mine', handler: async () => ({ version: 1 }) })
     },
     start: undefined,
@@ -251,7 +251,10 @@ t.test('staged replace', async (t) => {
       },
     ],
     ['a block path that is none', { setup: (ctx: PluginContext) => void ctx.info.block('__proto__.x', () => 1) }],
-    ['a command that nobody can call', { setup: (ctx: PluginContext) => ctx.commands.add('a=b', '', () => '') }],
+    [
+      'a command that nobody can call',
+      { setup: (ctx: PluginContext) => ctx.action({ name: 'a=b', summary: '', run: () => '' }) },
+    ],
     ['an asynchronous setup', { setup: async () => Promise.reject(new Error('no')) }],
     [
       'a rejecting start',
@@ -261,7 +264,10 @@ t.test('staged replace', async (t) => {
         },
       },
     ],
-    ['a conflict with another plugin', { setup: (ctx: PluginContext) => ctx.commands.add('theirs', '', () => '') }],
+    [
+      'a conflict with another plugin',
+      { setup: (ctx: PluginContext) => ctx.action({ name: 'theirs', summary: '', run: () => '' }) },
+    ],
     [
       'a route that another plugin has',
       { setup: (ctx: PluginContext) => ctx.http.route({ method: 'GET', url: '/theirs', handler: async () => 'x' }) },
@@ -271,7 +277,7 @@ t.test('staged replace', async (t) => {
     t.test(`${what} leaves the old version serving`, async (t) => {
       const theirs = plugin('theirs', {
         setup: (ctx) => {
-          ctx.commands.add('theirs', '', () => 'theirs')
+          ctx.action({ name: 'theirs', summary: '', run: () => 'theirs' })
           ctx.http.route({ method: 'GET', url: '/theirs', handler: async () => 'theirs' })
         },
       })
@@ -290,7 +296,7 @@ t.test('staged replace', async (t) => {
   t.test('what a refused version did in its setup is undone', async (t) => {
     const undone: string[] = []
     let fired = 0
-    const theirs = plugin('theirs', { setup: (ctx) => ctx.commands.add('theirs', '', () => '') })
+    const theirs = plugin('theirs', { setup: (ctx) => ctx.action({ name: 'theirs', summary: '', run: () => '' }) })
     const station = await createTestStation({ plugins: { theirs, mine: plugin('mine') } })
     t.teardown(() => station.stop())
     const setup = (ctx: PluginContext) => {
@@ -298,7 +304,7 @@ t.test('staged replace', async (t) => {
       ctx.timers.every(1_000, () => {
         fired += 1
       })
-      ctx.commands.add('theirs', '', () => '')
+      ctx.action({ name: 'theirs', summary: '', run: () => '' })
     }
     station.define('mine', plugin('mine', { setup }))
     await t.rejects(station.reload('mine'), { code: 'RTK_ERR_COMMAND_TAKEN' })
@@ -396,7 +402,7 @@ t.test('staged replace', async (t) => {
         needs: [number],
         setup: (ctx) => {
           ctx.http.route({ method: 'GET', url: '/sum', handler: async () => 'sum' })
-          ctx.commands.add('sum', 'answers', () => 'sum')
+          ctx.action({ name: 'sum', summary: 'answers', run: () => 'sum' })
           ctx.info.block('sum', () => ({ value: 1 }))
         },
         start: () => {
@@ -714,7 +720,7 @@ t.test('effects', async (t) => {
     const late = plugin('late', {
       start: (ctx) => {
         try {
-          ctx.commands.add('late', '', () => '')
+          ctx.action({ name: 'late', summary: '', run: () => '' })
         } catch (caught) {
           error = caught
         }
@@ -817,7 +823,7 @@ t.test('conflicts are refused with both names', async (t) => {
   const claims: Record<string, (ctx: PluginContext) => void> = {
     parameter: (ctx) => void ctx.config.define('key', { type: 'integer' } as never, { default: 0 as never }),
     block: (ctx) => void ctx.info.block('part', () => ({})),
-    command: (ctx) => ctx.commands.add('go', '', () => ''),
+    command: (ctx) => ctx.action({ name: 'go', summary: '', run: () => '' }),
     route: (ctx) => ctx.http.route({ method: 'GET', url: '/same', handler: async () => '' }),
   }
   for (const [what, claim] of Object.entries(claims)) {

@@ -179,7 +179,7 @@ t.test(
       needs: [{ id: 'nowhere' }],
       setup: (ctx: PluginContext) => {
         ctx.config.define('depth', Type.Integer(), { default: 1 })
-        ctx.config.action('dig', Type.Boolean(), () => {})
+        ctx.action({ name: 'dig', summary: 'digs', parameter: 'trigger', run: () => 'dug' })
       },
     })
     const start = (plugins: Record<string, AnyPlugin>, changes: Record<string, unknown>) =>
@@ -232,7 +232,7 @@ t.test('while a plugin starts, nothing of it is asked', async (t) => {
   let started = () => {}
   const slow = plugin('slow', {
     setup(ctx: PluginContext) {
-      ctx.commands.add('go', 'goes', () => 'gone')
+      ctx.action({ name: 'go', summary: 'goes', run: () => 'gone' })
       ctx.info.block('slow', () => ({ x: 1 }))
       ctx.config.define('slow-en', Type.Boolean(), { default: true })
       ctx.http.route({ method: 'GET', url: '/slow', handler: async () => 'answer' })

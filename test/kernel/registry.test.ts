@@ -7,14 +7,7 @@ import httpApi from '../../plugins/http-api/index.js'
 import system from '../../plugins/system/index.js'
 import { ChangeTrial } from '../../runtime/kernel/registries/change-trial.js'
 import type { Clock } from '../../runtime/platform/ports/clock.js'
-import {
-  type AnyPlugin,
-  badValue,
-  type Caller,
-  definePlugin,
-  type PluginContext,
-  unavailable,
-} from '../../runtime/plugin.js'
+import { type AnyPlugin, type Caller, definePlugin, type PluginContext, unavailable } from '../../runtime/plugin.js'
 import { parseMask, selectionOf } from '../../schemas/document.js'
 import type { MqttBus } from '../../schemas/services.js'
 import { drive } from '../harness/drive.js'
@@ -59,7 +52,15 @@ async function settings(t: Test, options: TestStationOptions = {}) {
     ctx.config.rule(['min', 'max'], (get) =>
       (get('min') as number) > (get('max') as number) ? 'is above max' : undefined,
     )
-    ctx.config.action('trigger', Type.Boolean(), (value) => void applied.push(['trigger', value, undefined]))
+    ctx.action({
+      name: 'dig',
+      summary: 'digs',
+      parameter: 'trigger',
+      run({ source }) {
+        applied.push(['trigger', source, undefined])
+        return 'dug'
+      },
+    })
     ctx.info.block('wifi', { config: () => ({ min: min.get(), max: max.get(), flag: flag.get() }) })
   })
   const station = await stationWith(t, { udp, wifi }, options)
@@ -484,7 +485,10 @@ t.test('a change', async (t) => {
     const { station, change, applied } = await settings(t)
     const { writes } = station.store
     t.match(await change({ trigger: true }), { result: 'ok', leftover: {} })
-    t.strictSame(applied, [['trigger', true, undefined]])
+    t.strictSame(applied, [['trigger', 'http', undefined]])
+    t.match(await change({ trigger: 0 }), { result: 'ok', leftover: {} })
+    t.match(await change({ trigger: 'yes' }), { result: 'failed', errors: [{ name: 'trigger' }] })
+    t.equal(applied.length, 1, 'only true starts it')
     t.equal(station.store.writes, writes)
     t.notOk(station.lines.some(({ msg }) => msg === 'change stored'))
   })
@@ -860,7 +864,7 @@ t.test('a change', async (t) => {
   })
 })
 
-t.test('GET /parameters and GET /commands say what a form needs', async (t) => {
+t.test('GET /parameters and GET /actions say what a form needs', async (t) => {
   const { station, change } = await settings(t)
   t.match(await change({ 'wifi-pswd': 'open sesame', 'udp-port': 2200 }), { result: 'ok' })
   const { text, json } = await station.request('/parameters')
@@ -880,10 +884,13 @@ t.test('GET /parameters and GET /commands say what a form needs', async (t) => {
     onTrial: false,
   })
   t.notOk(of('trigger'), 'an action has no value')
-  const ask = plugin('ask', (ctx) => ctx.commands.add('ask', 'asks', () => 'yes', { value: false, caution: 'Sure?' }))
+  const ask = plugin('ask', (ctx) => ctx.action({ name: 'ask', summary: 'asks', caution: 'Sure?', run: () => 'yes' }))
   const other = await stationWith(t, { ask })
-  t.strictSame((await other.request('/commands')).json(), [
-    { name: 'ask', help: 'asks', plugin: 'ask', value: false, caution: 'Sure?' },
+  t.strictSame((await other.request('/actions')).json(), [
+    {
+      ...{ name: 'ask', plugin: 'ask', summary: 'asks', caution: 'Sure?', reads: false },
+      input: { type: 'object', properties: {}, additionalProperties: false },
+    },
   ])
 })
 
@@ -894,7 +901,7 @@ t.test('GET /openapi.json describes what answers, with parameters and commands',
     ctx.http.route({ method: 'POST', url: '/own/*', config: { public: true }, handler: async () => ({}) })
     ctx.config.define('own-en', Type.Integer({ minimum: 0, maximum: 1 }), { default: 1, title: 'Own' })
     ctx.config.define('own-pswd', Type.String(), { default: 'hidden', secret: true })
-    ctx.commands.add('own-go', 'goes', () => 'gone')
+    ctx.action({ name: 'own-go', summary: 'goes', input: { far: Type.Number() }, run: () => 'gone' })
   })
   const station = await stationWith(t, { own })
   const { text, json } = await station.request('/openapi.json')
@@ -1164,27 +1171,73 @@ t.test('the document', async (t) => {
 
 t.test('commands', async (t) => {
   const calls: unknown[] = []
+  const ends: (() => void)[] = []
   const commander = plugin('commander', (ctx) => {
-    ctx.commands.add('log', 'sets the log level', ({ arg }) => {
-      if (!arg || !'newid'.includes(arg)) throw badValue('log=n, e, w, i, d')
-      calls.push(arg)
-      return `level ${arg}`
+    ctx.action({
+      name: 'log',
+      summary: 'sets the log level',
+      input: { level: Type.Union([...'newid'].map((level) => Type.Literal(level))) },
+      usage: 'log=n, e, w, i, d',
+      run({ input }) {
+        calls.push(input.level)
+        return `level ${input.level}`
+      },
     })
-    ctx.commands.add('busy', 'is busy', () => {
-      throw unavailable('a scan is running')
+    ctx.action({
+      name: 'busy',
+      summary: 'is busy',
+      run() {
+        throw unavailable('a scan is running')
+      },
     })
-    ctx.commands.add('broken', 'fails', () => {
-      throw new Error('secret detail')
+    ctx.action({
+      name: 'broken',
+      summary: 'fails',
+      run() {
+        throw new Error('secret detail')
+      },
     })
-    for (const name of ['firmware', 'ota-upgrade']) {
-      ctx.commands.add(name, 'updates', ({ arg }) => {
-        if (arg === undefined) throw badValue('send a URL')
-        return `${name} ${arg}`
+    for (const name of ['firmware', 'ota-upgrade'])
+      ctx.action({
+        name,
+        summary: 'updates',
+        input: { url: Type.String() },
+        run: ({ input }) => `${name} ${input.url}`,
       })
-    }
-    ctx.commands.add('wordless', 'forgets its answer', (() => {}) as never)
-    ctx.commands.add('reboot', 'restarts', () => 'never reached')
-    ctx.commands.add('plain', 'takes no value', () => 'done', { value: false })
+    ctx.action({ name: 'wordless', summary: 'forgets its answer', run: (() => {}) as never })
+    ctx.action({ name: 'reboot', summary: 'restarts', run: () => 'never reached' })
+    ctx.action({ name: 'plain', summary: 'takes no value', run: () => 'done' })
+    ctx.action({
+      name: 'mode',
+      summary: 'takes one of three',
+      input: { mode: Type.Union([Type.Literal('0'), Type.Literal('1'), Type.Literal('auto')]) },
+      run: ({ input }) => input.mode,
+    })
+    ctx.action({
+      name: 'login',
+      summary: 'has a secret',
+      input: { login: Type.String({ writeOnly: true }) },
+      run: ({ input }) => `${input.login.length} characters`,
+    })
+    ctx.action({
+      name: 'survey',
+      summary: 'has several fields',
+      input: {
+        mintime_s: Type.Integer({ minimum: 1 }),
+        accuracy_m: Type.Optional(Type.Number()),
+        token: Type.Optional(Type.String({ writeOnly: true, maxLength: 8 })),
+      },
+      run: ({ input }) => ({ text: `for ${input.mintime_s} s`, value: { until: input.mintime_s } }),
+    })
+    ctx.action({ name: 'reader', summary: 'only reads', reads: true, run: () => 'read' })
+    ctx.action({
+      name: 'slow',
+      summary: 'takes its time',
+      run: () =>
+        new Promise<string>((resolve) => {
+          ends.push(() => resolve('done'))
+        }),
+    })
     ctx.hooks.onSystemCommand.tap(({ name }) => (name === 'reboot' ? 'refused during an update' : undefined))
   })
   const station = await stationWith(t, { commander })
@@ -1211,7 +1264,8 @@ t.test('commands', async (t) => {
     }
     const { command } = station.station
     for (const source of ['mqtt', 'console'] as const) {
-      t.strictSame(await command('plain=1', { source }), { status: 400, text: 'plain takes no value\n' }, source)
+      const answer = await command('plain=1', { source })
+      t.strictSame(answer, { status: 400, text: 'plain takes no value\n', shown: 'plain' }, source)
       t.match(await command('plain=', { source }), { status: 200 }, source)
     }
     for (const query of ['plain', 'plain=', 'cmd=plain']) t.match(await post(query), { status: 200 }, query)
@@ -1286,7 +1340,7 @@ t.test('commands', async (t) => {
     })
     t.match(await post('xyzzy'), {
       status: 404,
-      text: 'unknown command "xyzzy"; every command: GET /commands, or help in the console\n',
+      text: 'unknown command "xyzzy"; every command: GET /actions, or help in the console\n',
     })
     t.match(await post('mobile-scan'), { status: 404, text: /belongs to plugin modem/ })
     t.match(await post('log=q'), { status: 400, text: /log=n/ })
@@ -1307,11 +1361,15 @@ t.test('commands', async (t) => {
     let aborted = false
     const station = await stationWith(t, {
       slow: plugin('slow', (ctx) => {
-        ctx.commands.add('dig', 'digs', ({ signal }) => {
-          signal.addEventListener('abort', () => {
-            aborted = true
-          })
-          return new Promise<string>(() => {})
+        ctx.action({
+          name: 'dig',
+          summary: 'digs',
+          run: ({ signal }) => {
+            signal.addEventListener('abort', () => {
+              aborted = true
+            })
+            return new Promise<string>(() => {})
+          },
         })
       }),
     })
@@ -1326,7 +1384,7 @@ t.test('commands', async (t) => {
       'a default that its own schema refuses': (ctx) =>
         void ctx.config.define('port', Type.Integer({ maximum: 9 }), { default: 10 }),
       'an underscore in a parameter': (ctx) => void ctx.config.define('udp_port', Type.Integer(), { default: 1 }),
-      'an underscore in a command': (ctx) => ctx.commands.add('look_up', 'looks', () => ''),
+      'an underscore in a command': (ctx) => ctx.action({ name: 'look_up', summary: 'looks', run: () => '' }),
       'a listener for a foreign parameter': (ctx) => ctx.config.onChange(['mqtt-host'], () => {}),
     }
     for (const [what, setup] of Object.entries(bad)) {
@@ -1335,8 +1393,108 @@ t.test('commands', async (t) => {
     }
   })
 
-  t.test('a tap may answer before the owner', async (t) => {
+  t.test('a tap may answer before the owner, from whatever surface', async (t) => {
     t.match(await post('reboot'), { status: 200, text: 'refused during an update\n' })
+    t.strictSame((await act('reboot')).json(), { text: 'refused during an update' })
+  })
+
+  const act = (name: string, input?: unknown) =>
+    station.request(`/actions/${name}`, { method: 'POST', ...(input !== undefined && { body: JSON.stringify(input) }) })
+
+  t.test('POST /actions/NAME: an input by schema, nothing coerced, and a value for programs', async (t) => {
+    t.strictSame((await act('survey', { mintime_s: 60, token: 'abc' })).json(), {
+      text: 'for 60 s',
+      value: { until: 60 },
+    })
+    for (const given of [undefined, {}]) t.strictSame((await act('plain', given)).json(), { text: 'done' })
+    for (const [input, errors] of [
+      [{}, [{ name: 'mintime_s', message: 'is missing' }]],
+      [{ mintime_s: '60' }, [{ name: 'mintime_s', message: 'must be integer, not "60"' }]],
+      [
+        { mintime_s: 0, accuracy: 1 },
+        [
+          { name: 'accuracy', message: 'unknown field (did you mean "accuracy_m"?)' },
+          { name: 'mintime_s', message: 'must be >= 1, not 0' },
+        ],
+      ],
+      [[], [{ name: '', message: 'must be object' }]],
+      [{ mintime_s: 1, token: 'far-too-long' }, [{ name: 'token', message: 'must not have more than 8 characters' }]],
+    ] as const) {
+      const { status, json } = await act('survey', input)
+      t.equal(status, 400)
+      t.strictSame(json(), { errors }, JSON.stringify(input))
+    }
+    t.match(await act('survy'), { status: 404, text: /did you mean \\"survey\\"/ })
+    const busy = await act('busy')
+    t.match(busy, { status: 503, text: /a scan is running/ })
+    t.ok(Number(busy.headers.get('retry-after')) > 0, 'when to try again')
+    t.match(await act('broken'), { status: 500 })
+  })
+
+  t.test('an action with several fields is no command of one line', async (t) => {
+    t.match(await post('survey=60'), {
+      status: 400,
+      text: 'survey takes several fields: send them as JSON to POST /actions/survey\n',
+    })
+  })
+
+  t.test('a value of a few words is refused with them', async (t) => {
+    t.match(await post('mode=2'), { status: 400, text: "mode is 0, 1 or auto, not '2'\n" })
+    t.match(await post('mode'), { status: 400, text: "mode is 0, 1 or auto, not ''\n" })
+    t.match(await post('mode=auto'), { status: 200, text: 'auto\n' })
+    t.match(await post('firmware'), { status: 400, text: 'firmware=<url>\n' })
+  })
+
+  t.test('S6: a secret value travels in the body, and is in no line of the log', async (t) => {
+    const text = { 'content-type': 'text/plain' }
+    const send = (body: string) => station.request('/system?login', { method: 'POST', body, headers: text })
+    t.match(await send('bob:geheim\n'), { status: 200, text: '10 characters\n' })
+    t.match(await send(''), { status: 400, text: 'login=<login>\n' })
+    t.match(await send('x'.repeat(4_097)), { status: 400, text: /at most 4096 bytes/ })
+    t.match(await post('login=bob:geheim'), {
+      status: 400,
+      text: 'the value of login is secret: send it as the text/plain body of POST /system?login\n',
+    })
+    for (const source of ['mqtt', 'console'] as const)
+      t.strictSame(await station.station.command('login=bob:geheim', { source }), {
+        ...{ status: 200, text: '10 characters', shown: 'login' },
+      })
+    t.match(await act('login', { login: 'geheim' }), { status: 200 })
+    t.match(await station.station.command('firmware=https://bob:geheim@x/y?key=geheim', { source: 'mqtt' }), {
+      shown: 'firmware=https://…@x/y?…',
+    })
+    t.notMatch(JSON.stringify(station.lines), /geheim/)
+  })
+
+  t.test('an action that runs is not started a second time, and goes on without its client', async (t) => {
+    const gone = new AbortController()
+    const first = station.request('/actions/slow', { method: 'POST', signal: gone.signal })
+    await until(() => ends.length === 1, 'the action')
+    gone.abort()
+    await first.catch(() => {})
+    t.match(await act('slow'), { status: 409, text: /slow is running/ })
+    t.match(await act('reader'), { status: 200 })
+    ends[0]?.()
+    const again = act('slow')
+    await until(() => ends.length === 2, 'the next one')
+    ends[1]?.()
+    t.strictSame((await again).json(), { text: 'done' })
+  })
+
+  t.test('a viewer sees and runs what only reads', async (t) => {
+    const tokens = { viewerToken: 'the-viewer-token', token: 'the-operator-token' }
+    const login = await stationWith(t, { commander }, { variant: { http: { host: '127.0.0.1', port: 0, ...tokens } } })
+    const as = (token: string, path: string, method: string) =>
+      login.request(path, { method, headers: { authorization: `Bearer ${token}` } })
+    const names = async (token: string) =>
+      ((await as(token, '/actions', 'GET')).json() as { name: string }[]).map(({ name }) => name)
+    t.strictSame(await names(tokens.viewerToken), ['reader'])
+    t.ok((await names(tokens.token)).includes('survey'))
+    t.match(await as(tokens.viewerToken, '/actions/reader', 'POST'), { status: 200 })
+    for (const name of ['plain', 'nothing'])
+      t.equal((await as(tokens.viewerToken, `/actions/${name}`, 'POST')).status, 403)
+    t.match(await as(tokens.token, '/actions/plain', 'POST'), { status: 200 })
+    t.equal((await login.request('/actions/reader', { method: 'POST' })).status, 401)
   })
 })
 
@@ -1415,18 +1573,20 @@ t.test('/nvs', async (t) => {
 t.test('C11: an argument at the wrong place is told when the plugin is loaded', async (t) => {
   type Anything = { [name: string]: (...given: unknown[]) => unknown }
   const call = (fn: unknown, ...given: unknown[]) => (fn as (...given: unknown[]) => unknown)(...given)
-  const commandWith = (options: unknown) => (ctx: Record<string, Anything>) =>
-    ctx.commands?.add?.('go', 'goes', () => '', options)
+  const actionWith = (options: object) => (ctx: Record<string, Anything>) =>
+    call(ctx.action, { name: 'go', summary: 'goes', run: () => '', ...options })
   const parameterWith = (options: object) => (ctx: Record<string, Anything>) =>
     ctx.config?.define?.('key', Type.String(), { default: '', ...options })
   const gauge = { name: 'x', help: 'Some figure' }
   const door = { name: 'a', host: '127.0.0.1', port: 0 }
   const wrong: [what: RegExp, register: (ctx: Record<string, Anything>) => unknown][] = [
-    [/command go: its help is a string, not function/, ({ commands }) => commands?.add?.('go', () => 'gone')],
-    [/command go: its function is a function, not object/, ({ commands }) => commands?.add?.('go', 'goes', {})],
+    [/action is an object, not string/, (ctx) => call(ctx.action, 'go')],
+    [/command go: its summary is a string, not function/, actionWith({ summary: () => 'goes' })],
+    [/command go: its function is a function, not object/, actionWith({ run: {} })],
     [/rule of key: its function is a function, not undefined/, ({ config }) => config?.rule?.(['key'])],
     [/rule: its parameters is a list of strings, not string/, ({ config }) => config?.rule?.('key', () => {})],
-    [/action act: its function/, ({ config }) => config?.action?.('act', Type.Integer())],
+    [/command go: the schema of far is an object, not string/, actionWith({ input: { far: 'number' } })],
+    [/parameter "a b": a name has letters/, actionWith({ parameter: 'a b' })],
     [/parameter key: its options is an object, not undefined/, ({ config }) => config?.define?.('key', Type.Integer())],
     [/topic: its function is a function, not undefined/, ({ mqtt }) => mqtt?.on?.('base/{SN}/x')],
     [/timer: its time is a number, not function/, ({ timers }) => timers?.after?.(() => {}, 5)],
@@ -1436,20 +1596,14 @@ t.test('C11: an argument at the wrong place is told when the plugin is loaded', 
       /block b: its detail: its config is a function, not string/,
       ({ info }) => info?.block?.('b', { detail: { config: 'c' } }),
     ],
-    [
-      /command go: its words is a list of strings, not string/,
-      ({ commands }) => commands?.add?.('go', 'goes', () => '', { words: 'a' }),
-    ],
     [/topic: its name is a string, not undefined/, ({ mqtt }) => mqtt?.on?.(undefined, () => {})],
     [/description of a topic is an object, not string/, ({ mqtt }) => mqtt?.describe?.('base/{SN}/x')],
     [/banner page: its text is a function, not string/, (ctx) => call(ctx.banner, 'page', '{http}/page')],
     [/defer: its function is a function, not undefined/, (ctx) => call(ctx.defer)],
     [/listener: its function is a function, not undefined/, (ctx) => call(ctx.on, () => () => {})],
-    [/command go: its caution is a string, not boolean/, commandWith({ caution: true })],
-    [/command go: its words is a list of strings, not a list with number/, commandWith({ words: [5] })],
-    [/command go: its value is true or false, not string/, commandWith({ value: 'no' })],
-    [/command go has no cautoin \(did you mean "caution"\?\)/, commandWith({ cautoin: 'Careful' })],
-    [/command go: its options is an object, not null/, commandWith(null)],
+    [/command go: its caution is a string, not boolean/, actionWith({ caution: true })],
+    [/command go: its reads is true or false, not string/, actionWith({ reads: 'no' })],
+    [/command go has no cautoin \(did you mean "caution"\?\)/, actionWith({ cautoin: 'Careful' })],
     [/parameter: its name is a string, not undefined/, ({ config }) => config?.define?.(undefined, Type.Integer(), {})],
     [/parameter key: its boundTo is a list of strings, not string/, parameterWith({ boundTo: 'host' })],
     [/parameter key has no secrt \(did you mean "secret"\?\)/, parameterWith({ secrt: true })],

@@ -21,7 +21,7 @@ function partsOf(schema: TSchema): string[] {
 }
 
 /** Keys of settings and commands. */
-const offered = (plugin: string, { parameters, commands }: Offer): string[] => [
+const offered = (plugin: string, { parameters, actions }: Offer): string[] => [
   ...parameters
     .filter((one) => one.plugin === plugin)
     .flatMap(({ name, schema }) => [
@@ -29,7 +29,7 @@ const offered = (plugin: string, { parameters, commands }: Offer): string[] => [
       ...((schema as { description?: string }).description ? [`setting.${name}.help`] : []),
       ...partsOf(schema).map((part) => `setting.${name}.${part}`),
     ]),
-  ...commands
+  ...actions
     .filter((one) => one.plugin === plugin)
     .flatMap(({ name, caution }) => [`command.${name}`, ...(caution ? [`command.${name}.caution`] : [])]),
 ]

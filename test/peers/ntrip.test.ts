@@ -116,8 +116,8 @@ t.test('programs take the stream of the simulator station', { skip: gateOnly }, 
   })
 
   t.test('curl, NTRIP 2, as a foreign base; str2str as another', { skip: noPeer('str2str') }, async (t) => {
-    await post('/system?ntrip-base=EAST:s3cret')
-    await post('/system?ntrip-base=WEST:s3cret')
+    await post('/system?ntrip-base', 'EAST:s3cret')
+    await post('/system?ntrip-base', 'WEST:s3cret')
     const own = `http://127.0.0.1:${port}/SIM00001`
     const pushes = `curl -sSN -A "NTRIP curl/1" ${own} --http0.9 | tail -c +15 | curl -sSN -A "NTRIP curl/1" -H "Ntrip-Version: Ntrip/2.0" -X POST -T - -u x:s3cret -H "Expect:" http://127.0.0.1:${port}/EAST`
     const { child } = run(t, 'setsid', ['sh', '-c', pushes])
@@ -133,8 +133,8 @@ t.test('programs take the stream of the simulator station', { skip: gateOnly }, 
     await until(() => typesOf(west.output.bytes).filter(isMsm).length >= 8, 'two epochs of WEST', 60_000)
     const wrong = spawnSync('curl', ['-sS', '-X', 'POST', '-d', '', '-u', 'x:wrong', `http://127.0.0.1:${port}/EAST`])
     t.match(String(wrong.stdout), /password/)
-    await post('/system?ntrip-base=EAST')
-    await post('/system?ntrip-base=WEST')
+    await post('/system?ntrip-base', 'EAST')
+    await post('/system?ntrip-base', 'WEST')
   })
 
   const request = 'GET /SIM00001 HTTP/1.0\r\nUser-Agent: NTRIP tls/1\r\n\r\n'
@@ -152,7 +152,7 @@ t.test('programs take the stream of the simulator station', { skip: gateOnly }, 
   }
 
   t.test('gpsd, NTRIP 1 with its login', { skip: noPeer('gpsd') }, async (t) => {
-    await post('/system?ntrip-user=rover:s3cret')
+    await post('/system?ntrip-user', 'rover:s3cret')
     const own = await freeTcpPort()
     run(t, 'gpsd', ['-N', '-n', '-S', `${own}`, `ntrip://rover:s3cret@127.0.0.1:${port}/SIM00001`])
     await until(async () => (await ntrip()).caster.rovers.some(({ user }) => user === 'rover'), 'its login', 60_000)

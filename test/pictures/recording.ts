@@ -25,7 +25,7 @@ export interface Recording {
 export const picturesFolder = join(packageRoot(), 'test', 'pictures')
 const file = join(picturesFolder, 'recorded.ndjson')
 const paths = ['/session', '/addresses', '/procedure', '/ntrip-caster/users', '/ntrip-server', '/reference/history']
-const more = ['/parameters', '/commands', '/plugins', '/history/sky']
+const more = ['/parameters', '/actions', '/plugins', '/history/sky']
 
 export const readRecording = (): Recording => {
   const lines = readFileSync(file, 'utf8').trim().split('\n')

@@ -73,7 +73,7 @@ t.test('every shipped plugin stands start, stop, start beside all the others, an
       // The page comes back to its own plugin.
       await until(name === 'dashboard' ? page.isOver : () => page.isOver() || heard(), 'an open page hears of it')
       t.equal(page.isOver(), name === 'dashboard', 'an open page lives on')
-      const commands = JSON.stringify(station.station.commands())
+      const commands = JSON.stringify(station.station.actions())
       const timers = clock.pending
       const reloads = sample(2, 8, 4)
       for (let i = 0; i < reloads; i++) {
@@ -83,7 +83,7 @@ t.test('every shipped plugin stands start, stop, start beside all the others, an
       // What the last of them set in motion outside, e.g. an access point that starts, comes to rest.
       await clock.advance(5_000)
       t.strictSame(states(), [], 'all run')
-      t.equal(JSON.stringify(station.station.commands()), commands)
+      t.equal(JSON.stringify(station.station.actions()), commands)
       // Those of the others come and go with their connections.
       t.ok(clock.pending <= timers + 6, `${clock.pending} timers, ${timers} before`)
       t.strictSame(faults(), [])

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { gunzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
+import { Type } from 'typebox'
 import ppp from '../../plugins/ppp/index.js'
 import { previewOf } from '../../plugins/ppp/result.js'
 import { seriesOf } from '../../plugins/ppp/series.js'
@@ -29,9 +30,14 @@ const archive = definePlugin({
   provides: [rawData],
   setup(ctx) {
     const notes: { t: number; what: string }[] = []
-    ctx.commands.add('note', 'a move', ({ arg }) => {
-      notes.push({ t: Number(arg), what: 'moved' })
-      return ''
+    ctx.action({
+      name: 'note',
+      summary: 'a move',
+      input: { t: Type.Integer() },
+      run: ({ input }) => {
+        notes.push({ t: input.t, what: 'moved' })
+        return ''
+      },
     })
     const file: RawRinex = {
       ...{ name: 'ROOF00XXX_R_20263310000_01D_30S_MO.rnx.gz', bytes: Buffer.from('the observations'), epochs: 2_880 },

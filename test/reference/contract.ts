@@ -1,6 +1,7 @@
 /** The contract as files, made of the schemas and of what every shipped plugin takes. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Type } from 'typebox'
 import { packageRoot } from '../../runtime/platform/release.js'
 import { type AnyPlugin, definePlugin, type PluginContext, type PluginDefinition } from '../../runtime/plugin.js'
 import { type Shipped, schemaFiles } from '../../runtime/tools/build/schema-files.js'
@@ -19,10 +20,10 @@ function watched(definition: PluginDefinition, parameters: ChangeField[]): AnyPl
         parameters.push({ name, schema, title, ...(!secret && { default: preset }) })
         return ctx.config.define(name, schema, options)
       },
-      action(name, schema, run) {
-        parameters.push({ name, schema })
-        ctx.config.action(name, schema, run)
-      },
+    },
+    action(action) {
+      if (action.parameter) parameters.push({ name: action.parameter, schema: Type.Boolean() })
+      ctx.action(action)
     },
   })
   const setup = (ctx: PluginContext, options: never) => definition.setup(watch(ctx), options)

@@ -6,7 +6,7 @@ import { shippedPlugin, shippedTogether } from '../harness/shipped.js'
 
 export interface Offer {
   readonly parameters: readonly ReturnType<Station['parameters']>[number][]
-  readonly commands: readonly ReturnType<Station['commands']>[number][]
+  readonly actions: readonly ReturnType<Station['actions']>[number][]
   readonly routes: readonly { method: string; path: string; summary: string; plugin: string }[]
 }
 
@@ -22,13 +22,13 @@ export async function everyOffer(): Promise<Offer> {
   const offers = [first]
   // What the runtime offers is in the first already.
   for (const names of others) {
-    const { parameters, commands, routes } = await offerOf([...names, 'http-api'])
+    const { parameters, actions, routes } = await offerOf([...names, 'http-api'])
     const own = <T extends { plugin: string }>(all: readonly T[]) => all.filter(({ plugin }) => names.includes(plugin))
-    offers.push({ parameters: own(parameters), commands: own(commands), routes: own(routes) })
+    offers.push({ parameters: own(parameters), actions: own(actions), routes: own(routes) })
   }
   return {
     parameters: offers.flatMap(({ parameters }) => parameters),
-    commands: offers.flatMap(({ commands }) => commands),
+    actions: offers.flatMap(({ actions }) => actions),
     routes: offers.flatMap(({ routes }) => routes),
   }
 }
@@ -60,7 +60,7 @@ async function offerOf(names: readonly string[]): Promise<Offer> {
         ...{ method: method.toUpperCase(), path, summary, plugin: tags[0] ?? '' },
       })),
     )
-    return { parameters: station.station.parameters(), commands: station.station.commands(), routes }
+    return { parameters: station.station.parameters(), actions: station.station.actions(), routes }
   } finally {
     await station.stop()
   }

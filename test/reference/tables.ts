@@ -94,16 +94,17 @@ station's [variant](../variants.md).
 ${byPlugin(parameters, (own) => table(['parameter', 'values', 'default', 'meaning'], rows(own)))}`
 }
 
-export function commandsPage({ commands }: Offer): string {
-  const rows = (own: Offer['commands']) => own.map(({ name, help, caution = '' }) => [`\`${name}\``, help, caution])
+export function commandsPage({ actions }: Offer): string {
+  const rows = (own: Offer['actions']) =>
+    own.map(({ name, summary, caution = '' }) => [`\`${name}\``, summary, caution])
   return `# Commands
 
 ${generated}
 
-${commands.length} commands, by the plugin that owns them. How to run one: [Interfaces](../interfaces.md#commands). A command exists only if its plugin is in the
+${actions.length} commands, by the plugin that owns them. How to run one: [Interfaces](../interfaces.md#commands). A command exists only if its plugin is in the
 station's [variant](../variants.md).
 
-${byPlugin(commands, (own) => table(['command', 'what it does', 'before you run it'], rows(own)))}`
+${byPlugin(actions, (own) => table(['command', 'what it does', 'before you run it'], rows(own)))}`
 }
 
 export function routesPage({ routes }: Offer): string {

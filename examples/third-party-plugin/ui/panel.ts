@@ -55,8 +55,8 @@ function resetButton(station: PanelStation): HTMLElement {
   button.textContent = 'Start counting anew'
   answer.setAttribute('role', 'status')
   button.addEventListener('click', () => {
-    station.command('epoch-meter-reset').then(
-      (text) => answer.replaceChildren(` ${text}`),
+    station.act('epoch-meter-reset').then(
+      ({ text }) => answer.replaceChildren(` ${text}`),
       (error: Error) => answer.replaceChildren(` ${error.message}`),
     )
   })

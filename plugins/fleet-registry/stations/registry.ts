@@ -1,4 +1,4 @@
-import { type EventSource, type PluginContext, shownCommand, unavailable } from 'rtk-base/plugin'
+import { type EventSource, type PluginContext, unavailable } from 'rtk-base/plugin'
 import { serialPattern } from 'rtk-base/schemas'
 import {
   type Fleet,
@@ -407,8 +407,8 @@ export class Registry implements Fleet {
 
   async command(serial: string, text: string, by: string): Promise<string> {
     this.#demandOnline(serial)
-    const answer = await this.#requests.command(serial, text)
-    this.record({ serial, kind: 'command', text: `${shownCommand(text)}: ${answer || 'sent'}`.slice(0, 500), by })
+    const { answer, shown } = await this.#requests.command(serial, text)
+    this.record({ serial, kind: 'command', text: `${shown}: ${answer || 'sent'}`.slice(0, 500), by })
     return answer
   }
 

@@ -36,6 +36,15 @@ export function answerOf(payload: Buffer): Answer | undefined {
   }
 }
 
+const mostShown = 200
+
+/** Of a command: `log` of `log=d`. */
+function nameOf(text: string): string {
+  if (!text.trimStart().startsWith('{')) return text.split('=', 1)[0]?.trim().slice(0, mostShown) ?? ''
+  const [, name = 'an object'] = /"cmd_type"\s*:\s*"([\w-]{1,60})"/.exec(text) ?? []
+  return name
+}
+
 /**
  * Changes and commands over MQTT. With MQTT 5, each names a topic for its answer. Without, a station answers changes on `change/resp`, in
  * order, so one change of a station waits for the one before; commands are not answered then.
@@ -106,16 +115,19 @@ export class Requests {
     return this.#owed.delete(serial)
   }
 
-  async command(serial: string, text: string): Promise<string> {
+  /** @returns `shown`: the command as a record may keep it. The station knows which values are secret; without its word, only the name */
+  async command(serial: string, text: string): Promise<{ answer: string; shown: string }> {
+    const name = nameOf(text)
     if (!this.#broker.answers) {
       this.#publish(serial, 'cmd', text)
-      return ''
+      return { answer: '', shown: name }
     }
     const { payload, userProperties } = await this.#ask(serial, 'cmd', text, [])
     const answer = payload.toString('utf8').slice(0, 4_096)
     const status = Number(userProperties.status ?? 200)
     if (status >= 400) throw new RtkError(refusals[status] ?? 'RTK_ERR_UNAVAILABLE', `${serial}: ${answer.trim()}`)
-    return answer
+    const { command } = userProperties
+    return { answer, shown: (typeof command === 'string' && command.slice(0, mostShown)) || name }
   }
 
   #publish(serial: string, part: string, text: string, responseTopic?: string): void {

@@ -14,7 +14,7 @@ const parameterOptions = {
   trial: 'object',
 } as const
 
-/** `ctx.config`: parameters, actions, rules. */
+/** `ctx.config`: parameters and rules. */
 export function configOf(instance: Instance, host: ContextHost): PluginContext['config'] {
   const { registered } = instance
   const isOwn = (name: string) => registered.parameters.some((record) => record.name === name)
@@ -40,12 +40,6 @@ export function configOf(instance: Instance, host: ContextHost): PluginContext['
           record.listeners.push(fn as (now: unknown, before: unknown) => void)
         },
       }
-    },
-    action(key, schema, run) {
-      named(instance, 'action', key)
-      argument(`action ${key}: its schema`, schema, 'object')
-      argument(`action ${key}: its function`, run, 'function')
-      registered.actions.push({ owner: instance, name: key, schema, run: run as (value: unknown) => void })
     },
     rule(names, check) {
       registering(instance, 'rule')

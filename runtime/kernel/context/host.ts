@@ -90,7 +90,7 @@ const nameRule = /^[A-Za-z0-9][A-Za-z0-9-]*$/
 const pathRule = /^[A-Za-z0-9][\w-]*(\.[A-Za-z0-9][\w-]*)*$/
 
 /** A name that cannot be requested is a mistake of its author. */
-export function named(instance: Instance, what: 'parameter' | 'action' | 'command', name: string): void {
+export function named(instance: Instance, what: 'parameter' | 'command', name: string): void {
   registering(instance, `${what} ${name}`)
   argument(`${what}: its name`, name, 'string')
   if (!nameRule.test(name)) throw new Error(`${what} "${name}": a name has letters, digits and dashes`)

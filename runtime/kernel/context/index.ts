@@ -9,7 +9,7 @@ import { processOf } from './process.js'
 import { errorsOf, infoOf, metricsOf, statusOf } from './reports.js'
 import { servicesOf } from './services.js'
 import { dataDirOf, storeOf } from './storage.js'
-import { commandsOf, hooksOf, httpOf, mqttOf } from './surfaces.js'
+import { actionOf, hooksOf, httpOf, mqttOf } from './surfaces.js'
 import { timersOf } from './timers.js'
 
 export type { ContextHost } from './host.js'
@@ -38,7 +38,7 @@ export function createContext(instance: Instance, host: ContextHost): PluginCont
     },
     config: configOf(instance, host),
     info: infoOf(instance, host),
-    commands: commandsOf(instance),
+    action: actionOf(instance),
     hooks: hooksOf(instance),
     http: httpOf(instance),
     mqtt: mqttOf(instance, host),

@@ -1,25 +1,40 @@
-/** Where others reach the plugin: commands, hooks, HTTP, MQTT. */
+/** Where others reach the plugin: actions, hooks, HTTP, MQTT. */
+import { Type } from 'typebox'
 import { guard } from '../../platform/guard/guard.js'
 import { isFilter } from '../../platform/topic-filter.js'
 import type { PluginContext } from '../../plugin.js'
 import type { Instance } from '../instance/instance.js'
-import type { HookName } from '../instance/registrations.js'
+import type { ActionRecord, HookName } from '../instance/registrations.js'
 import { argument, type ContextHost, members, named, registering } from './host.js'
 
-/** `ctx.commands` */
-export function commandsOf(instance: Instance): PluginContext['commands'] {
-  const { commands } = instance.registered
-  return {
-    add(command, help, run, options = {}) {
-      named(instance, 'command', command)
-      argument(`command ${command}: its help`, help, 'string')
-      argument(`command ${command}: its function`, run, 'function')
-      members(`command ${command}`, options, { value: 'boolean', words: 'strings', caution: 'string' })
-      const { value = true, words = [], caution = '' } = options
-      commands.push({ owner: instance, name: command, help, value, caution, words, run })
-    },
+/** `ctx.action` */
+export function actionOf(instance: Instance): PluginContext['action'] {
+  return (action) => {
+    argument('action', action, 'object')
+    const { name, run, summary, ...options } = action
+    named(instance, 'command', name)
+    const what = `command ${name}`
+    argument(`${what}: its summary`, summary, 'string')
+    argument(`${what}: its function`, run, 'function')
+    members(what, options, actionOptions)
+    const { caution = '', input = {}, parameter, reads = false, usage } = options
+    for (const [field, schema] of Object.entries(input)) argument(`${what}: the schema of ${field}`, schema, 'object')
+    if (parameter !== undefined) named(instance, 'parameter', parameter)
+    instance.registered.actions.push({
+      ...{ owner: instance, name, summary, caution, reads, usage, parameter },
+      run: run as ActionRecord['run'],
+      input: Type.Object(input, { additionalProperties: false }),
+    })
   }
 }
+
+const actionOptions = {
+  input: 'object',
+  usage: 'string',
+  caution: 'string',
+  reads: 'boolean',
+  parameter: 'string',
+} as const
 
 /** `ctx.hooks` */
 export function hooksOf(instance: Instance): PluginContext['hooks'] {

@@ -1,10 +1,11 @@
 import type { FastifyPluginAsync, RouteOptions } from 'fastify'
-import type { TSchema } from 'typebox'
+import type { TObject, TSchema } from 'typebox'
 import type { MqttTopic } from '../../../schemas/mqtt/topics.js'
 import type { OwnTexts } from '../../loader/texts.js'
 import type { Owner } from '../../platform/guard/owner.js'
 import type {
-  CommandCall,
+  ActionCall,
+  ActionReturn,
   ConfigOptions,
   InfoBuilder,
   InfoClass,
@@ -32,8 +33,17 @@ export interface ChangeRecord {
 export interface ActionRecord {
   readonly owner: Owner
   readonly name: string
-  readonly schema: TSchema
-  readonly run: (value: unknown) => void | Promise<void>
+  readonly summary: string
+  /** A warning for a person before it runs; '' for none. */
+  readonly caution: string
+  readonly reads: boolean
+  /** Of the whole input. */
+  readonly input: TObject
+  /** The right form of its text, for the answer to a wrong one. */
+  readonly usage: string | undefined
+  /** The change parameter that starts it. */
+  readonly parameter: string | undefined
+  readonly run: (call: ActionCall) => ActionReturn | Promise<ActionReturn>
 }
 
 export interface RuleRecord {
@@ -58,19 +68,6 @@ export interface BlockRecord {
   readonly cache: Map<InfoPart, unknown>
 }
 
-export interface CommandRecord {
-  readonly owner: Owner
-  readonly name: string
-  readonly help: string
-  /** False: it takes no value. */
-  readonly value: boolean
-  /** A warning for a person before the command runs; '' for none. */
-  readonly caution: string
-  /** The possible first words of its value; empty if the command is not a group. */
-  readonly words: readonly string[]
-  readonly run: (call: CommandCall) => string | Promise<string>
-}
-
 export interface TopicRecord {
   readonly owner: Owner
   /** With {SN} expanded; '' while nothing is wanted. */
@@ -92,7 +89,6 @@ export interface Registrations {
   readonly actions: ActionRecord[]
   readonly rules: RuleRecord[]
   readonly blocks: BlockRecord[]
-  readonly commands: CommandRecord[]
   readonly topics: TopicRecord[]
   readonly topicDescriptions: TopicDescription[]
   readonly taps: Record<HookName, Tap[]>
@@ -111,7 +107,6 @@ export function noRegistrations(): Registrations {
     actions: [],
     rules: [],
     blocks: [],
-    commands: [],
     topics: [],
     topicDescriptions: [],
     taps: { onInfoBuild: [], onChange: [], onSystemCommand: [], onMqttConnect: [] },

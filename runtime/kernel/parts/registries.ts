@@ -6,13 +6,13 @@ import type { Variant } from '../../../schemas/variant.js'
 import { homesOf, readCatalogue } from '../../loader/catalogue.js'
 import { EventHub } from '../../platform/guard/event-hub.js'
 import type { Clock } from '../../platform/ports/clock.js'
-import type { ChangeSet, CommandCall, InfoSelection, MqttSession } from '../../plugin.js'
+import type { ActionCall, ChangeSet, InfoSelection, MqttSession } from '../../plugin.js'
 import { Bus } from '../bus.js'
 import { BailHookPoint, SeriesHookPoint, SyncHookPoint } from '../hook-point.js'
 import type { Instance } from '../instance/instance.js'
 import type { HookName } from '../instance/registrations.js'
 import type { PluginGraph } from '../plugins/plugin-graph.js'
-import { CommandRegistry } from '../registries/commands.js'
+import { ActionRegistry } from '../registries/actions.js'
 import { ConfigRegistry } from '../registries/config.js'
 import { InfoRegistry } from '../registries/info.js'
 import { compileTables, type Tables } from '../tables.js'
@@ -80,6 +80,7 @@ export async function buildRegistries(
     store,
     trial_s: trial.window_s,
     onChange: hooks.onChange,
+    start: async (record, source) => void (await actions.run(record, {}, source)),
     changed: () => {
       changed()
       bus.look()
@@ -88,14 +89,14 @@ export async function buildRegistries(
     settled: (code) => troubles.clear(code),
   })
   await config.load()
-  const commands = new CommandRegistry({
+  const actions = new ActionRegistry({
     ...common,
     onSystemCommand: hooks.onSystemCommand,
     homes: homesOf(readCatalogue(), 'commands'),
     stateOf: (name) => graph.find(name)?.state,
   })
   const station = buildStation(foundation, {
-    ...{ data, variant, bus, commands, config, documents, document, tables, graph, changed },
+    ...{ data, variant, actions, bus, config, documents, document, tables, graph, changed },
   })
   const publish = (next: Tables) => {
     const added = live.publish(next)
@@ -111,7 +112,7 @@ class LiveTables {
   readonly hooks = {
     onInfoBuild: new SyncHookPoint<[Record<string, unknown>, InfoSelection]>('onInfoBuild'),
     onChange: new SeriesHookPoint<[ChangeSet]>('onChange'),
-    onSystemCommand: new BailHookPoint<[CommandCall], string>('onSystemCommand'),
+    onSystemCommand: new BailHookPoint<[ActionCall], string>('onSystemCommand'),
     onMqttConnect: new SeriesHookPoint<[MqttSession]>('onMqttConnect'),
   }
   #tables: Tables = compileTables([])

@@ -7,7 +7,7 @@ import { attempt } from '../../platform/guard/guard.js'
 import type { Caller, Source } from '../../plugin.js'
 import type { Bus } from '../bus.js'
 import type { PluginGraph } from '../plugins/plugin-graph.js'
-import type { CommandRegistry } from '../registries/commands.js'
+import type { ActionRegistry } from '../registries/actions.js'
 import type { ConfigRegistry } from '../registries/config.js'
 import type { InfoRegistry } from '../registries/info.js'
 import { Nvs } from '../registries/nvs.js'
@@ -19,7 +19,7 @@ export interface StationDeps {
   readonly data: string
   readonly variant: Variant
   readonly bus: Bus
-  readonly commands: CommandRegistry
+  readonly actions: ActionRegistry
   readonly config: ConfigRegistry
   readonly documents: InfoRegistry
   readonly document: EventHub<void>
@@ -30,7 +30,7 @@ export interface StationDeps {
 
 export function buildStation(foundation: Foundation, deps: StationDeps): Station {
   const { serial, store } = foundation
-  const { bus, changed, commands, config, document, documents, graph, tables } = deps
+  const { actions, bus, changed, config, document, documents, graph, tables } = deps
   const counters = new EventHub<void>('listener of the counters')
   // Over MQTT there is one way to the station: that of the link.
   const callerOf = (source: Source, address = source === 'mqtt' ? bus.address : undefined): Caller =>
@@ -39,16 +39,17 @@ export function buildStation(foundation: Foundation, deps: StationDeps): Station
     serial,
     change: (values, { source, answered, address }) => config.change(values, callerOf(source, address), answered),
     parameters: () => config.list(),
-    command: (text, { source, signal }) => {
+    act: (name, input, { source }) => actions.act(name, input, source),
+    command: (text, { source, secret }) => {
       if (source === 'console') config.trial.seen({ source })
-      return commands.run(text, source, signal)
+      return actions.command(text, source, secret)
     },
     get trial() {
       return config.trial.pending
     },
     confirmChange: () => config.trial.confirm(),
     undoChange: () => config.undoTrial(),
-    commands: () => commands.list(),
+    actions: () => actions.list(),
     document: (mask) => documents.document(mask),
     documentText: (mask, reader) => documents.text(mask, reader),
     onDocument: document.on,

@@ -161,7 +161,8 @@ export class Boot {
       try {
         if (!loaded.includes(entry)) throw new Error('not loaded')
         const aside = lifecycle.setUp(...setUpOf(entry))
-        for (const { name } of [...aside.registered.parameters, ...aside.registered.actions]) later.add(name)
+        for (const { name } of aside.registered.parameters) later.add(name)
+        for (const { parameter } of aside.registered.actions) if (parameter) later.add(parameter)
         void lifecycle.discard(aside)
       } catch {
         unknown.push(entry.name)

@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { isDeepStrictEqual } from 'node:util'
 import { Mutex } from 'async-mutex'
 import type { Logger } from 'pino'
+import { Type } from 'typebox'
 import type { ChangeResult, ParameterEntry, Trouble } from '../../../schemas/services.js'
 import { messageOf, RtkError } from '../../errors.js'
 import { attempt } from '../../platform/guard/guard.js'
@@ -21,7 +22,7 @@ import {
 import type { Caller, ChangeSet, RuleCheck, Source } from '../../plugin.js'
 import type { SeriesHookPoint } from '../hook-point.js'
 import type { Instance } from '../instance/instance.js'
-import type { ParameterRecord, RuleRecord } from '../instance/registrations.js'
+import type { ActionRecord, ParameterRecord, RuleRecord } from '../instance/registrations.js'
 import type { Tables } from '../tables.js'
 import { ChangeTrial, type ValuesBefore } from './change-trial.js'
 
@@ -29,6 +30,8 @@ import { ChangeTrial, type ValuesBefore } from './change-trial.js'
 export const configNamespace = 'config'
 
 const mostExplained = 16
+/** Of a parameter that starts an action. */
+const triggerSchema = Type.Boolean()
 /** So often the rules are asked again after one of them has set something. */
 const mostRounds = 8
 
@@ -77,6 +80,8 @@ export interface ConfigDeps {
   trial_s: number
   tables(): Tables
   onChange: SeriesHookPoint<[ChangeSet]>
+  /** Runs the action that a parameter starts. */
+  start(record: ActionRecord, source: Source): Promise<void>
   /** Something that a reader of the document may see has changed. */
   changed(): void
   /** Trouble that outlives the call, for `base.state.errors`, until a later change went well. */
@@ -366,27 +371,27 @@ export class ConfigRegistry {
 
   /** Sorts and validates without touching anything. */
   #plan(submitted: Readonly<Record<string, unknown>>, source: Source = 'plugin'): Plan {
-    const { parameters, actions, rules } = this.#deps.tables()
+    const { parameters, triggers, rules } = this.#deps.tables()
     const values = new Map<string, unknown>()
     const wanted = new Map<string, unknown>()
     const problems: Problem[] = []
     const isKnown = (name: string) => Object.hasOwn(submitted, name)
     // A copy of thousands of foreign names costs milliseconds.
-    const concerns = [...parameters.keys(), ...actions.keys()].some(isKnown)
+    const concerns = [...parameters.keys(), ...triggers.keys()].some(isKnown)
     const leftover: Record<string, unknown> = concerns ? { ...submitted } : submitted
     for (const name of concerns ? Object.keys(submitted) : []) {
-      const record = parameters.get(name) ?? actions.get(name)
-      if (!record) continue
+      const record = parameters.get(name)
+      if (!record && !triggers.has(name)) continue
       const raw = submitted[name]
       delete leftover[name]
-      const value = relaxed(record.schema, raw)
-      const secret = 'options' in record && record.options.secret
+      const { schema = triggerSchema, options } = record ?? {}
+      const value = relaxed(schema, raw)
       const problem =
         typeof value === 'number' && !Number.isFinite(value)
           ? { field: '', message: 'must be finite' }
-          : problemOf(record.schema, value)
-      if (problem) problems.push({ name, message: `${inside(problem)}${secret ? '' : `, not ${quote(raw)}`}` })
-      else (actions.has(name) ? wanted : values).set(name, value)
+          : problemOf(schema, value)
+      if (problem) problems.push({ name, message: `${inside(problem)}${options?.secret ? '' : `, not ${quote(raw)}`}` })
+      else (record ? values : wanted).set(name, value)
     }
     if (problems.length > 0) return { values, actions: wanted, leftover, problems, own: [], remarks: [] }
     const remarks = [...this.#unknown(leftover), ...this.#forgetSecrets(values)]
@@ -395,8 +400,8 @@ export class ConfigRegistry {
 
   /** Names that belong to no plugin. Of thousands, the first ones are explained. */
   #unknown(leftover: Readonly<Record<string, unknown>>): Problem[] {
-    const { parameters, actions } = this.#deps.tables()
-    const known = [...parameters.keys(), ...actions.keys()]
+    const { parameters, triggers } = this.#deps.tables()
+    const known = [...parameters.keys(), ...triggers.keys()]
     const names = Object.keys(leftover).slice(0, mostExplained)
     return names.map((name) => ({ name, message: `is an unknown parameter${didYouMean(name, known)}` }))
   }
@@ -551,8 +556,8 @@ export class ConfigRegistry {
       if (problems.length > 0 && !back) return problems
     }
     for (const [name, value] of actions) {
-      const record = tables.actions.get(name)
-      if (record) await apply(record.owner, name, () => record.run(value))
+      const record = tables.triggers.get(name)
+      if (record && value === true) await apply(record.owner, name, () => this.#deps.start(record, source))
       if (problems.length > 0) return problems
     }
     const failures = await this.#deps.onChange.call({ source, values: new Map([...values, ...actions]) })

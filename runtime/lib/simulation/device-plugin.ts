@@ -6,7 +6,7 @@ import { modelControl, modelState } from './control.js'
 import type { SimulatedDevice } from './device.js'
 import { type DeviceOptions, deviceOptions } from './device-options.js'
 import { ReceiverLine, serveLine } from './line.js'
-import { runSimCommand, type SimDialect, simHelp } from './sim-command.js'
+import { runSimCommand, type SimDialect, simAction } from './sim-command.js'
 
 type AnyDevice = SimulatedDevice<object, object>
 
@@ -61,7 +61,7 @@ export function simulatedReceiverPlugin<P extends TProperties, D extends AnyDevi
         lacks: [...lacks, 'corrections', 'wrong-fix'],
       }
       ctx.services.provide(simulatedReceiver, control)
-      ctx.commands.add('sim', simHelp, ({ arg }) => runSimCommand(control, arg, dialect))
+      ctx.action({ ...simAction, run: ({ input }) => runSimCommand(control, input.line, dialect) })
       return { line, tcp: given.tcp }
     },
 

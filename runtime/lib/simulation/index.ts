@@ -47,7 +47,7 @@ export {
   referenceFrame,
   rtcmMessages,
 } from './rtcm.js'
-export { runSimCommand, type SimDialect, simHelp } from './sim-command.js'
+export { runSimCommand, type SimDialect, simAction } from './sim-command.js'
 export { type ConstellationModel, constellations, type Sight, type Signal, visibleFrom } from './sky.js'
 export { type Solution, Solver, type SolverOptions } from './solver.js'
 export { type NavigationPage, navigationPage } from './subframes.js'

@@ -2,6 +2,7 @@
 import { offsetEnu } from 'rtk-base/gnss'
 import { badValue } from 'rtk-base/plugin'
 import type { SimulatedReceiver } from 'rtk-base/services'
+import { Type } from 'typebox'
 
 const number = (text: string | undefined, what: string): number => {
   const value = Number(text)
@@ -208,8 +209,12 @@ const faults: Record<
   ],
 }
 
-export const simHelp =
-  'causes a fault of the simulated receiver (sim help lists the faults); without a value: shows the state'
+/** The action `sim`, but for what it runs. */
+export const simAction = {
+  name: 'sim',
+  summary: 'causes a fault of the simulated receiver (sim help lists the faults); without a value: shows the state',
+  input: { line: Type.Optional(Type.String()) },
+}
 
 const known = ({ lacks = [] }: SimDialect) => Object.entries(faults).filter(([name]) => !lacks.includes(name))
 

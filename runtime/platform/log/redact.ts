@@ -1,5 +1,4 @@
 /** Keeps secrets out of the log, at any depth of the logged objects. */
-import { isIPv6 } from 'node:net'
 
 /** Names under which secrets travel: the whole name, or the last word of it (`wap-pswd`, `privateKey`). */
 export const secretWords = [
@@ -27,37 +26,9 @@ export const isSecretName = (name: string) => separated.test(name) || camelCase.
 /** In place of a secret. */
 export const censor = '…'
 
-/**
- * A command as people may see it in a record: `ntrip-user=bob:…`. Of its argument everything behind the first colon is hidden where that
- * may be a login, and all of it where the name says so.
- */
-export function shownCommand(text: string): string {
-  const [, name = text, value] = /^([^={]+)=(.*)$/s.exec(text.trim()) ?? []
-  if (value === undefined) {
-    const parsed = parsedObject(text)
-    return parsed ? withoutLogin(JSON.stringify(withoutSecrets(parsed))) : text
-  }
-  if (isSecretName(name)) return `${name}=${censor}`
-  if (/^[a-z][a-z\d+.-]*:\/\//i.test(value)) return withoutLogin(text)
-  const login = /^(\S+=)?[^\s:=]+:(?=.)/.exec(value)?.[0]
-  return login === undefined || isColonPlain(value) ? text : `${name}=${login}${censor}`
-}
-
-const withoutLogin = (text: string) => text.replace(/\/\/[^/@"]*@/g, `//${censor}@`)
-
-/** A time of the day, an IPv6 address, and an IPv4 address with its port have colons, and are no login. A login may begin with digits. */
-const isColonPlain = (value: string) =>
-  /^\d\d?:\d\d(:\d\d)?$/.test(value) || isIPv6(value) || /^(\d{1,3}\.){3}\d{1,3}:\d{1,5}$/.test(value)
-
-function parsedObject(text: string): object | undefined {
-  if (!text.trimStart().startsWith('{')) return undefined
-  try {
-    const parsed: unknown = JSON.parse(text)
-    return typeof parsed === 'object' && parsed !== null ? parsed : undefined
-  } catch {
-    return undefined
-  }
-}
+/** A text with an address in it, without the login and the query of that: `https://…@host/image?…`. */
+export const withoutUrlSecrets = (text: string) =>
+  text.replace(/\/\/[^/@"\s]*@/g, `//${censor}@`).replace(/(:\/\/[^?"\s]*\?)[^"\s]+/g, `$1${censor}`)
 
 /** Deeper than this nothing is logged at all. */
 const deepest = 6

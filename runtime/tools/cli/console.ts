@@ -1,7 +1,8 @@
 import { resolve } from 'node:path'
 import { createInterface, type Interface } from 'node:readline'
 import { valueAt } from '../../../schemas/document.js'
-import type { ChangeResult, CommandEntry, CommandResult } from '../../../schemas/services.js'
+import type { ActionEntry, ChangeResult, CommandResult } from '../../../schemas/services.js'
+import { textField } from '../../../schemas/text-field.js'
 import { messageOf, RtkError } from '../../errors.js'
 import { didYouMean } from '../../platform/nearest.js'
 import { ControlClient } from '../control/client.js'
@@ -20,7 +21,7 @@ and its value if it takes one, or:
 export async function consoleCommand(args: string[]): Promise<number> {
   const { values } = parseArgs({ args, options: { data: { type: 'string', default: 'data' } } })
   const client = await ControlClient.open(resolve(values.data))
-  const commands = await client.call<CommandEntry[]>('commands')
+  const commands = await client.call<ActionEntry[]>('actions')
   const lines = createInterface({
     input: process.stdin,
     output: process.stdout,
@@ -45,12 +46,14 @@ export async function consoleCommand(args: string[]): Promise<number> {
 
 const ownWords = ['help', 'info', 'set', 'quit']
 
-/** The lines that `line` can become: names of commands, and behind a blank the words of a group. */
-export function completions(line: string, commands: readonly CommandEntry[]): string[] {
-  const lines = commands.flatMap(({ name, words = [] }) => [
+const wordsOf = (input: object): readonly string[] => textField(input)?.words ?? []
+
+/** The lines that `line` can become: names of commands, and behind a blank the words that a value begins with. */
+export function completions(line: string, commands: readonly ActionEntry[]): string[] {
+  const lines = commands.flatMap(({ name, input }) => [
     name,
     `help ${name}`,
-    ...words.map((word) => `${name} ${word}`),
+    ...wordsOf(input).map((word) => `${name} ${word}`),
   ])
   const isBehindBlank = line.includes(' ')
   return [...ownWords, ...lines].filter((one) => one.startsWith(line) && one.includes(' ') === isBehindBlank)
@@ -70,7 +73,7 @@ async function answer(client: ControlClient, line: string): Promise<boolean> {
   try {
     if (word === 'help' || word === '?') {
       const [name] = rest
-      const commands = await client.call<CommandEntry[]>('commands')
+      const commands = await client.call<ActionEntry[]>('actions')
       const text = helpText(commands, name)
       const names = commands.map(({ name }) => name)
       show(text ?? `no command ${name}${didYouMean(name ?? '', names)}: help lists them`)
@@ -111,12 +114,14 @@ export function noPart(document: unknown, path: string): string {
 }
 
 /** The commands, or only the named command; undefined if it does not exist. */
-export function helpText(commands: readonly CommandEntry[], only?: string): string | undefined {
+export function helpText(commands: readonly ActionEntry[], only?: string): string | undefined {
   const listed = commands.filter(({ name }) => only === undefined || name === only)
   if (listed.length === 0 && only !== undefined) return undefined
   const width = Math.max(...listed.map(({ name }) => name.length), 4)
-  const shown = ({ name, help, plugin, words }: CommandEntry) =>
-    `${name.padEnd(width)}  ${help} (${plugin})${words ? `\n${' '.repeat(width)}  ${words.join(' | ')}` : ''}`
+  const shown = ({ name, summary, plugin, input }: ActionEntry) => {
+    const words = wordsOf(input).join(' | ')
+    return `${name.padEnd(width)}  ${summary} (${plugin})${words && `\n${' '.repeat(width)}  ${words}`}`
+  }
   return listed.map(shown).join('\n')
 }
 

@@ -84,7 +84,7 @@ function behave({ pid, host, http, yardstick, tcp, caster, udp }: PoliteOptions)
   stream('tcp', tcp, '')
   const login = Buffer.from('rover:secret').toString('base64')
   const get = `GET /SIM00001 HTTP/1.0\r\nUser-Agent: NTRIP polite\r\nAuthorization: Basic ${login}\r\n\r\n`
-  void answer(host, http, '/system?ntrip-user=rover:secret', { method: 'POST' }).then(() =>
+  void answer(host, http, '/system?ntrip-user', { method: 'POST', body: 'rover:secret' }).then(() =>
     stream('ntrip', caster, get),
   )
   const socket = createSocket('udp4').on('message', () => came('udp'))

@@ -146,13 +146,13 @@ const commanded: Chapter = async (more) => {
   const recorded = await RecordedStation.start()
   const { station } = recorded.station
   await recorded.seconds(60)
-  for (const { name, ...entry } of station.commands()) more(`command ${name}`, linesOf(entry))
+  for (const { name, ...entry } of station.actions()) more(`action ${name}`, linesOf(entry))
   const system = (text: string, role: Role = 'operator') =>
     recorded.ask('POST', `/system?${encodeURIComponent(text)}`, { role })
   // What ends the life of the station comes last.
   const order = (name: string) => Number(/^(reboot|factory|shutdown)$/.test(name))
   const names = station
-    .commands()
+    .actions()
     .map(({ name }) => name)
     .sort((a, b) => order(a) - order(b) || a.localeCompare(b))
   for (const name of names) {

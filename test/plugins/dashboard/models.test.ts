@@ -16,7 +16,7 @@ import { SampleRing } from '../../../plugins/dashboard/history/ring.js'
 import { Shading } from '../../../plugins/dashboard/history/shading.js'
 import { surveyFactsOf } from '../../../plugins/dashboard/history/survey-curve.js'
 import { pages } from '../../../plugins/dashboard/ui/i18n/en-pages.js'
-import { boundsOf, fieldOf, wrongOf } from '../../../plugins/dashboard/ui/model/form.js'
+import { boundsOf, fieldOf, inputFrom, wrongOf } from '../../../plugins/dashboard/ui/model/form.js'
 import {
   distance_m,
   enuOf,
@@ -72,7 +72,7 @@ import {
   thinned,
   timesOf,
 } from '../../../plugins/dashboard/ui/model/series.js'
-import { api, commandQuery } from '../../../plugins/dashboard/ui/station/api.js'
+import { api } from '../../../plugins/dashboard/ui/station/api.js'
 import { states, table } from '../../../plugins/survey-in/procedure/table.js'
 import { ecefToGeodetic, enu, geodeticToEcef, offsetEnu } from '../../../runtime/lib/gnss/index.js'
 import { linearAxis, logAxis, timeAxis } from '../../../runtime/lib/page/ui/model/axis.js'
@@ -718,10 +718,9 @@ t.test('settings and commands as a person enters them', async (t) => {
     [OptionalHost, '10.0.0', { name: 'host', values: {} }],
   ] as const)
     t.strictSame(wrongOf(fieldOf(schema), text), wanted, `W6: ${text} is judged at its field`)
-  t.equal(commandQuery('log', 'rtcm:d&x'), 'log=rtcm%3Ad%26x')
-  t.equal(commandQuery('reboot', undefined), 'reboot')
-  const url = 'https://example.org/a.img?v=1&sig=%2B'
-  t.equal(commandQuery('firmware', ` ${url} `), `firmware=${url}`, 'the station takes an address letter by letter')
+  const input = { properties: { id: { type: 'integer' }, at: { type: 'string' } }, required: ['id'] }
+  t.strictSame(inputFrom(input, { id: '7', at: '' }), { id: 7 }, 'an empty field that may be left out is')
+  t.strictSame(inputFrom(input, {}), { id: '' }, 'the station says what is missing')
 })
 
 t.test('a station is new until it has a reference, or somebody gets corrections', async (t) => {
@@ -1345,7 +1344,7 @@ t.test('W12: what a person asked for is sent though the page is closed at this m
       return new Response('{}')
     },
   })
-  await api.command('confirm-position')
+  await api.act('confirm-position')
   await api.change({ 'station-name': 'Roof' })
   await api.post('/positions')
   await api.parameters()
@@ -1353,7 +1352,7 @@ t.test('W12: what a person asked for is sent though the page is closed at this m
   await api.change({ text: 'x'.repeat(65_536) })
   capture.restore()
   t.strictSame(asked, [
-    { path: '/system?confirm-position', keepalive: true },
+    { path: '/actions/confirm-position', keepalive: true },
     { path: '/change', keepalive: true },
     { path: '/positions', keepalive: true },
     { path: '/parameters', keepalive: false },

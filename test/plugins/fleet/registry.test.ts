@@ -165,7 +165,7 @@ t.test('stations of this make and of others', async (t) => {
     await passes(() => other.commands.includes('log=d'), 'the command')
     const login = { command: 'ntrip-user=bob:geheim' }
     t.match(await send('POST', '/fleet/stations/OTHER1/command', login), { status: 200 })
-    const told = async () => (await record()).some(({ text }) => text.startsWith('ntrip-user=bob:…'))
+    const told = async () => (await record()).some(({ text }) => text === 'ntrip-user: sent')
     await passes(told, 'S6: the record has the command without its secret')
     t.notMatch(JSON.stringify(await record()), /geheim/)
   })
@@ -644,7 +644,7 @@ t.test('S7: a viewer of a fleet reads nothing of rovers, no names of networks, a
     viewer: await openStream(t, `${fleet.url}/fleet/live`, viewer),
     operator: await openStream(t, `${fleet.url}/fleet/live`, operator),
   }
-  await send('POST', '/fleet/stations/ONE/command', { command: 'sta=neighbours-network' }, operator)
+  await send('POST', '/fleet/stations/ONE/command', { command: 'neighbours-network' }, operator)
   await passes(() => one.commands.length === 1, 'the command')
   const { body } = await send('POST', '/fleet/rovers/accounts', { name: 'planted-rover' }, admin)
   const rover = connect({ port, host: '127.0.0.1', localAddress: '127.0.0.77' }).on('error', () => {})

@@ -324,9 +324,9 @@ t.test('the faults of the simulator are a command', async (t) => {
   t.match(await command('sim=nak CFG-TMODE-MODE'), { text: /refuses 1 keys/ })
   t.match(await command('sim'), { status: 200 })
   t.ok(simulated.truth.x !== 3925405.8088)
-  t.ok(station.station.commands().some(({ name }) => name === 'sim'))
+  t.ok(station.station.actions().some(({ name }) => name === 'sim'))
   const real = await start(t, { port: 'replay:/no/such/file' })
-  t.notOk(real.station.station.commands().some(({ name }) => name === 'sim'))
+  t.notOk(real.station.station.actions().some(({ name }) => name === 'sim'))
   t.throws(() => real.simulated, /there is no simulated receiver/)
 })
 

@@ -60,10 +60,15 @@ const sender = (results: string[]) =>
     api: '^1.0.0',
     options: Type.Object({}),
     setup(ctx) {
-      ctx.commands.add('send', 'sends', ({ arg }) => {
-        const result = ctx.mqtt.publish('x', Buffer.alloc(Number(arg)))
-        results.push(result)
-        return result
+      ctx.action({
+        name: 'send',
+        summary: 'sends',
+        input: { bytes: Type.Integer() },
+        run: ({ input }) => {
+          const result = ctx.mqtt.publish('x', Buffer.alloc(input.bytes))
+          results.push(result)
+          return result
+        },
       })
     },
   }) as never

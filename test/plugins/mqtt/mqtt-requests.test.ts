@@ -2,7 +2,7 @@ import { definePlugin } from 'rtk-base/plugin'
 import { gateOnly, until } from 'rtk-base/testing'
 import t from 'tap'
 import Type from 'typebox'
-import { commandText, mostWaiting } from '../../../plugins/mqtt-api/command-requests.js'
+import { mostWaiting, requestOf } from '../../../plugins/mqtt-api/command-requests.js'
 import { isOwnResponseTopic, Refusals } from '../../../plugins/mqtt-api/responses.js'
 import { stationError } from '../../../runtime/platform/station-error.js'
 import type { Trouble } from '../../../schemas/services.js'
@@ -15,7 +15,7 @@ t.test('requests', async (t) => {
   const broker = await startBroker(t)
   const slow: (() => void)[] = []
   let applied: Promise<void> | undefined
-  const calls: { name: string; arg: string | undefined }[] = []
+  const calls: { name: string; input: object }[] = []
   const target = definePlugin({
     name: 'target',
     version: '1.0.0',
@@ -23,19 +23,40 @@ t.test('requests', async (t) => {
     setup(ctx) {
       const port = ctx.config.define('udp-port', Type.Integer({ minimum: 1, maximum: 65_535 }), { default: 2_102 })
       port.onChange(() => applied)
-      ctx.commands.add(
-        'slow',
-        'slow',
-        () =>
+      ctx.action({
+        name: 'slow',
+        summary: 'slow',
+        run: () =>
           new Promise<string>((resolve) => {
             slow.push(() => resolve('done'))
           }),
-      )
-      for (const name of ['mobile-scan', 'firmware'])
-        ctx.commands.add(name, name, ({ arg }) => {
-          calls.push({ name, arg })
+      })
+      ctx.action({
+        name: 'mobile-scan',
+        summary: 'scans',
+        run() {
+          calls.push({ name: 'mobile-scan', input: {} })
           return 'started'
-        })
+        },
+      })
+      ctx.action({
+        name: 'firmware',
+        summary: 'updates',
+        input: { url: Type.String() },
+        run({ input }) {
+          calls.push({ name: 'firmware', input })
+          return 'started'
+        },
+      })
+      ctx.action({
+        name: 'survey',
+        summary: 'has several fields',
+        input: { mintime_s: Type.Integer(), token: Type.String({ writeOnly: true }) },
+        run({ input }) {
+          calls.push({ name: 'survey', input })
+          return 'started'
+        },
+      })
     },
   })
   await broker.observer.publishAsync(`base/${sn}/cmd`, 'mobile-scan', { retain: true, qos: 1 })
@@ -141,8 +162,8 @@ t.test('requests', async (t) => {
     await send('cmd', '{"cmd_type":"other"}')
     await until(() => calls.length === 2, 'both')
     t.same(calls, [
-      { name: 'mobile-scan', arg: undefined },
-      { name: 'firmware', arg: 'https://x/y?a=b' },
+      { name: 'mobile-scan', input: {} },
+      { name: 'firmware', input: { url: 'https://x/y?a=b' } },
     ])
   })
 
@@ -167,6 +188,19 @@ t.test('requests', async (t) => {
       calls.length = 2
     },
   )
+
+  t.test('an action with several fields comes as an object; its secret is in no line of the log', async (t) => {
+    const ask = (input: object) => send('cmd', JSON.stringify({ cmd_type: 'survey', cmd_param: input }))
+    const input = { mintime_s: 60, token: 'geheim' }
+    await ask({ ...input, mintime_s: '60' })
+    await ask(input)
+    await until(() => calls.length === 3, 'the action')
+    t.same(calls[2], { name: 'survey', input })
+    t.ok(station.lines.some(({ command, status }) => command === 'survey' && status === 400))
+    t.ok(station.lines.some(({ command }) => command === 'survey {"mintime_s":60}'))
+    t.notMatch(JSON.stringify(station.lines), /geheim/)
+    calls.length = 2
+  })
 
   t.test('who is answered on a topic of its own knows', (t) => {
     const raised: string[] = []
@@ -244,7 +278,7 @@ t.test('requests', async (t) => {
   })
 
   t.test('what is no command is none', (t) => {
-    const table: [string, string | undefined][] = [
+    const table: [string, unknown][] = [
       [' log=d \n', 'log=d'],
       ['', undefined],
       ['a\nb', undefined],
@@ -252,11 +286,12 @@ t.test('requests', async (t) => {
       ['{}', undefined],
       ['{"cmd_type":"updateBase"}', undefined],
       ['\uFEFF{"cmd_type":"updateBase","cmd_param":{"url":"https://x/y"}}', 'firmware=https://x/y'],
-      ['{"cmd_type":"updateBase","cmd_param":{"url":7}}', undefined],
+      ['{"cmd_type":"log","cmd_param":{"level":"d"}}', { cmd_type: 'log', cmd_param: { level: 'd' } }],
+      ['{"cmd_type":"log","cmd_param":[]}', undefined],
       ['{"cmd_type":"updateBase","cmd_param":null}', undefined],
       ['x'.repeat(5_000), undefined],
     ]
-    for (const [text, command] of table) t.equal(commandText(Buffer.from(text)), command, text.slice(0, 40))
+    for (const [text, command] of table) t.same(requestOf(Buffer.from(text)), command, text.slice(0, 40))
     t.end()
   })
 })

@@ -354,10 +354,14 @@ async function setUp(t: Test, { store = new MemoryStore(), clock = new ManualClo
     provides: [cellularUplink],
     setup(ctx) {
       ctx.services.provide(cellularUplink, Object.assign(modem, { onChange: ctx.event<void>().on }) as never)
-      ctx.commands.add('reboot-modem', 'restarts it', () => {
-        if (modem.refuses) throw unavailable(modem.refuses)
-        modem.restarts += 1
-        return 'the modem restarts'
+      ctx.action({
+        name: 'reboot-modem',
+        summary: 'restarts it',
+        run: () => {
+          if (modem.refuses) throw unavailable(modem.refuses)
+          modem.restarts += 1
+          return 'the modem restarts'
+        },
       })
     },
     start(ctx) {

@@ -10,6 +10,7 @@ import { type AnyPlugin, definePlugin, type PluginContext } from '../../../runti
 import { completions, helpText, noPart } from '../../../runtime/tools/cli/console.js'
 import { RouterInfo } from '../../../schemas/info/router.js'
 import { cellularModem, cellularRouter, device } from '../../../schemas/services.js'
+import { textField } from '../../../schemas/text-field.js'
 import { during } from '../../harness/drive.js'
 import { freeTcpPort, gateOnly, ManualClock, sample, until } from '../../harness/index.js'
 import { MemoryStore } from '../../harness/memory-store.js'
@@ -556,15 +557,23 @@ t.test('commands', async (t) => {
 
   t.test('the console group', async (t) => {
     await rig.pass(minute_ms)
-    const entry = rig.station.station.commands().find(({ name }) => name === 'teltonika')
-    t.strictSame(entry?.words, ['info', 'set_user', 'set_pswd', 'scan', 'select', 'reboot', 'reboot-modem'])
-    t.strictSame(completions('teltonika re', rig.station.station.commands()), [
+    const entry = rig.station.station.actions().find(({ name }) => name === 'teltonika')
+    t.strictSame(textField(entry?.input ?? {})?.words, [
+      'info',
+      'set_user',
+      'set_pswd',
+      'scan',
+      'select',
+      'reboot',
+      'reboot-modem',
+    ])
+    t.strictSame(completions('teltonika re', rig.station.station.actions()), [
       'teltonika reboot',
       'teltonika reboot-modem',
     ])
-    t.strictSame(completions('telt', rig.station.station.commands()), ['teltonika'])
-    t.strictSame(completions('help telt', rig.station.station.commands()), ['help teltonika'])
-    const commands = rig.station.station.commands()
+    t.strictSame(completions('telt', rig.station.station.actions()), ['teltonika'])
+    t.strictSame(completions('help telt', rig.station.station.actions()), ['help teltonika'])
+    const commands = rig.station.station.actions()
     const lines = helpText(commands, 'teltonika')?.split('\n') ?? []
     t.equal(lines.length, 2, 'help of the group is of it alone')
     t.match(lines.join(), /^teltonika {2}.*set_pswd PASSWORD.*info \| set_user/)

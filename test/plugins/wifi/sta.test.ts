@@ -142,7 +142,7 @@ t.test('wifi-sta-scan', async (t) => {
   })
   await change({ 'wap-en': 0 })
   await pass(2)
-  t.strictSame(await command('wifi-sta-scan'), {
+  t.match(await command('wifi-sta-scan'), {
     status: 200,
     text: ' -52 dBm  channel 6    wpa2-psk  workshop\n -71 dBm  channel 11   open      guests',
   })
@@ -154,11 +154,11 @@ t.test('wifi-sta-scan', async (t) => {
   t.match(await command('wifi-sta-scan=1'), { status: 400 })
 })
 
-t.test('POST /wifi/scan', async (t) => {
+t.test('POST /actions/wifi-sta-scan: the networks as a list', async (t) => {
   const { pass, change, sim, station } = await wifiStation(t)
   const scan = async () => {
     let found: { status: number; text: string } | undefined
-    void station.request('/wifi/scan', { method: 'POST' }).then((answer) => {
+    void station.request('/actions/wifi-sta-scan', { method: 'POST' }).then((answer) => {
       found = answer
     })
     // The scan takes some seconds of the clock.
@@ -179,14 +179,16 @@ t.test('POST /wifi/scan', async (t) => {
   await pass(2)
   t.match(await scan(), {
     status: 200,
-    json: [
-      { ssid: 'workshop', channel: 6, signal_dbm: -52, auth: 'wpa2-psk', canJoin: true },
-      { ssid: 'guests', channel: 11, signal_dbm: -71, auth: 'open', canJoin: true },
-    ],
+    json: {
+      value: [
+        { ssid: 'workshop', channel: 6, signal_dbm: -52, auth: 'wpa2-psk', canJoin: true },
+        { ssid: 'guests', channel: 11, signal_dbm: -71, auth: 'open', canJoin: true },
+      ],
+    },
   })
   sim.command('network-off workshop')
   sim.command('network-off guests')
-  t.same((await scan()).json, [])
+  t.same((await scan()).json.value, [])
 })
 
 t.test('the list of networks for a program', async (t) => {

@@ -2,7 +2,7 @@
 import { sentence, speaker } from '../../../../runtime/lib/page/ui/spoken.js'
 import type { StationError, Values, Verdict } from '../../../../runtime/lib/page/ui/station/document.js'
 import { isMoved } from '../model/moved.js'
-import type { Command, Parameter } from '../station/api.js'
+import type { Parameter, StationAction } from '../station/api.js'
 import { t } from './index.js'
 
 export { said, sentence, speaker } from '../../../../runtime/lib/page/ui/spoken.js'
@@ -43,6 +43,6 @@ export const helpOf = ({ name, schema }: Pick<Parameter, 'name' | 'schema'>): st
 export const partOf = (name: string, part: string, english: string): string =>
   textFor(`setting.${name}.${part}`) ?? english
 
-export const commandText = ({ name, help }: Command): string => textFor(`command.${name}`) ?? help
-export const cautionText = ({ name, caution = '' }: Command): string =>
+export const actionText = ({ name, summary }: StationAction): string => textFor(`command.${name}`) ?? summary
+export const cautionText = ({ name, caution = '' }: StationAction): string =>
   (caution && textFor(`command.${name}.caution`)) || caution

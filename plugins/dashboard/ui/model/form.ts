@@ -148,3 +148,12 @@ export function byPlugin<T extends { plugin: string }>(all: readonly T[]): [plug
   for (const one of all) found.set(one.plugin, [...(found.get(one.plugin) ?? []), one])
   return [...found].sort(([a], [b]) => a.localeCompare(b))
 }
+
+/** The input of an action, of the texts of its fields: an empty one that is not required is left out. */
+export function inputFrom({ properties = {}, required = [] }: Schema, texts: Readonly<Record<string, string>>) {
+  const given = Object.entries(properties).flatMap(([name, schema]) => {
+    const text = texts[name] ?? ''
+    return text === '' && !required.includes(name) ? [] : [[name, valueFrom(fieldOf(schema), text)] as const]
+  })
+  return Object.fromEntries(given)
+}

@@ -1,6 +1,6 @@
 /** Networks that a scan found, and what a signal is worth. Pure. */
 
-/** Of `POST /wifi/scan`. */
+/** The value of `wifi-sta-scan`. */
 export interface ScannedNetwork {
   readonly ssid: string
   readonly bssid: string

@@ -3,20 +3,21 @@ import { Confirm } from '../../../../runtime/lib/page/ui/parts/action.js'
 import { Card } from '../../../../runtime/lib/page/ui/parts/card.js'
 import { useLoaded, Waiting } from '../../../../runtime/lib/page/ui/parts/loaded.js'
 import { t } from '../i18n/index.js'
-import { cautionText, commandText } from '../i18n/plugin-texts.js'
-import { byPlugin } from '../model/form.js'
-import { api, type Command } from '../station/api.js'
+import { actionText, cautionText } from '../i18n/plugin-texts.js'
+import { byPlugin, inputFrom } from '../model/form.js'
+import { api, type StationAction } from '../station/api.js'
 import { hello } from '../station/live.js'
 
-const load = () => api.commands()
+const secretInput = { type: 'password', autocomplete: 'off' } as const
+const load = () => api.actions()
 
-/** Every command of every plugin, third-party ones too. */
+/** Every action of every plugin, third-party ones too. */
 export function CommandsPage() {
-  const commands = useLoaded(load)
+  const actions = useLoaded(load)
   const [text, setText] = useState('')
-  const matches = (command: Command) => {
-    const { name, help, plugin } = command
-    return `${name} ${commandText(command)} ${help} ${plugin}`.toLowerCase().includes(text.toLowerCase())
+  const matches = (action: StationAction) => {
+    const { name, summary, plugin } = action
+    return `${name} ${actionText(action)} ${summary} ${plugin}`.toLowerCase().includes(text.toLowerCase())
   }
   return (
     <>
@@ -24,12 +25,12 @@ export function CommandsPage() {
         {t('commands.search')}
         <input type="search" value={text} onInput={({ currentTarget }) => setText(currentTarget.value)} />
       </label>
-      <Waiting of={commands}>
+      <Waiting of={actions}>
         {(list) =>
           byPlugin(list.filter(matches)).map(([plugin, own]) => (
             <Card key={plugin} title={plugin}>
-              {own.map((command) => (
-                <CommandRow key={command.name} command={command} />
+              {own.map((action) => (
+                <ActionRow key={action.name} action={action} />
               ))}
             </Card>
           ))
@@ -39,9 +40,10 @@ export function CommandsPage() {
   )
 }
 
-function CommandRow({ command }: { command: Command }) {
-  const { name, value: takesValue, caution } = command
-  const [value, setValue] = useState('')
+function ActionRow({ action }: { action: StationAction }) {
+  const { name, caution, input } = action
+  const [texts, setTexts] = useState<Readonly<Record<string, string>>>({})
+  const fields = Object.entries(input.properties ?? {})
   const [answer, setAnswer] = useState('')
   const [isTrouble, setTrouble] = useState(false)
   const [isRunning, setRunning] = useState(false)
@@ -50,7 +52,7 @@ function CommandRow({ command }: { command: Command }) {
     setRunning(true)
     setAnswer('')
     try {
-      setAnswer(await api.command(name, value === '' ? undefined : value))
+      setAnswer(await api.run(name, inputFrom(input, texts)))
       setTrouble(false)
     } catch (error) {
       setAnswer(error instanceof Error ? error.message : String(error))
@@ -61,18 +63,22 @@ function CommandRow({ command }: { command: Command }) {
   return (
     <div class="command">
       <p>
-        <code>{name}</code> {commandText(command)}
+        <code>{name}</code> {actionText(action)}
       </p>
       <div class="row">
-        {takesValue && (
-          <label>
-            {t('commands.value', { name })}
-            <input type="text" value={value} onInput={({ currentTarget }) => setValue(currentTarget.value)} />
+        {fields.map(([field, { title, writeOnly }]) => (
+          <label key={field}>
+            {fields.length > 1 ? (title ?? field) : t('commands.value', { name })}
+            <input
+              {...(writeOnly ? secretInput : { type: 'text' as const })}
+              value={texts[field] ?? ''}
+              onInput={({ currentTarget }) => setTexts({ ...texts, [field]: currentTarget.value })}
+            />
           </label>
-        )}
+        ))}
         <button
           type="button"
-          disabled={isRunning || hello.value?.role === 'viewer'}
+          disabled={isRunning || (hello.value?.role === 'viewer' && !action.reads)}
           onClick={() => (caution ? setAsking(true) : void run())}
           aria-label={t('commands.run', { name })}
         >
@@ -91,7 +97,7 @@ function CommandRow({ command }: { command: Command }) {
             if (isYes) void run()
           }}
         >
-          <p>{cautionText(command)}</p>
+          <p>{cautionText(action)}</p>
         </Confirm>
       )}
     </div>

@@ -4,27 +4,27 @@ import { useLoaded, Waiting } from '../../../../runtime/lib/page/ui/parts/loaded
 import { at, type Json, listAt, numberAt, textAt } from '../../../../runtime/lib/page/ui/station/document.js'
 import { duration, figure, type TextKey, t } from '../i18n/index.js'
 import { cautionText } from '../i18n/plugin-texts.js'
-import { api, type Command } from '../station/api.js'
+import { api, type StationAction } from '../station/api.js'
 import { document$ } from '../station/live.js'
 
-const load = () => api.commands()
+const load = () => api.actions()
 
 /** What can be restarted, from the smallest to the largest, and what is lost for ever. */
-const restarts: readonly (readonly [command: string, title: TextKey])[] = [
+const restarts: readonly (readonly [action: string, title: TextKey])[] = [
   ['reboot-receiver', 'maintenance.receiver'],
   ['reboot-modem', 'maintenance.modem'],
   ['reboot-router', 'maintenance.router'],
   ['reboot', 'maintenance.reboot'],
   ['shutdown', 'maintenance.shutdown'],
 ]
-const resets: readonly (readonly [command: string, title: TextKey])[] = [
+const resets: readonly (readonly [action: string, title: TextKey])[] = [
   ['factory-router', 'maintenance.factoryRouter'],
   ['factory', 'maintenance.factory'],
 ]
 
 /** Restarts, each with what it costs, the report for support, and the way back to the start. */
 export function MaintenancePage() {
-  const commands = useLoaded(load)
+  const actions = useLoaded(load)
   const document = document$.value
   return (
     <>
@@ -35,11 +35,11 @@ export function MaintenancePage() {
           {t('logs.report')}
         </a>
       </Card>
-      <Waiting of={commands}>
+      <Waiting of={actions}>
         {(all) => (
           <>
-            <Actions title={t('maintenance.restart')} of={restarts} commands={all} />
-            <Actions title={t('maintenance.reset')} of={resets} commands={all} />
+            <Actions title={t('maintenance.restart')} of={restarts} all={all} />
+            <Actions title={t('maintenance.reset')} of={resets} all={all} />
           </>
         )}
       </Waiting>
@@ -98,22 +98,22 @@ function MachineCard({ document }: { document: Json }) {
   )
 }
 
-function Actions(props: { title: string; of: typeof restarts; commands: readonly Command[] }) {
+function Actions(props: { title: string; of: typeof restarts; all: readonly StationAction[] }) {
   const rows = props.of.flatMap(([name, title]) => {
-    const command = props.commands.find((one) => one.name === name)
-    return command ? [{ title, command }] : []
+    const action = props.all.find((one) => one.name === name)
+    return action ? [{ title, action }] : []
   })
   if (rows.length === 0) return null
   return (
     <Card title={props.title}>
-      {rows.map(({ title, command }) => (
-        <div key={command.name} class="command">
+      {rows.map(({ title, action }) => (
+        <div key={action.name} class="command">
           <Action
             label={t(title)}
-            caution={<p>{cautionText(command) || t('maintenance.sure')}</p>}
-            run={() => api.command(command.name)}
+            caution={<p>{cautionText(action) || t('maintenance.sure')}</p>}
+            run={() => api.run(action.name)}
           />
-          <p class="quiet">{cautionText(command)}</p>
+          <p class="quiet">{cautionText(action)}</p>
         </div>
       ))}
     </Card>

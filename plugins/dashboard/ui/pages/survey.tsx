@@ -22,7 +22,7 @@ import { api } from '../station/api.js'
 import { curve, document$ } from '../station/live.js'
 import { SourceCard } from './source.js'
 
-const loadCommands = () => api.commands()
+const loadActions = () => api.actions()
 const loadParameters = () => api.parameters()
 const tones: Readonly<Record<string, ToneName>> = {
   running: 'waiting',
@@ -160,8 +160,8 @@ function timeLeft({ from_s, to_s }: { from_s: number; to_s: number }): string {
 }
 
 function Buttons({ survey, document }: { survey: SurveyNow; document: Json }) {
-  const commands = useLoaded(loadCommands).value ?? []
-  const has = (name: string) => commands.some((command) => command.name === name)
+  const actions = useLoaded(loadActions).value ?? []
+  const has = (name: string) => actions.some((action) => action.name === name)
   const { state, count, isAllowed } = survey
   const isUnfinished = count > 0 && (state === 'running' || (state === 'incomplete' && !isAllowed))
   const isResult = state === 'complete' || (state === 'incomplete' && isAllowed)
@@ -179,7 +179,7 @@ function Buttons({ survey, document }: { survey: SurveyNow; document: Json }) {
           label={t('survey.start')}
           // Nothing is sent before a first one: nothing to warn of.
           caution={isServing && <p>{t('survey.startWarning')}</p>}
-          run={() => api.command('start-survey-in')}
+          run={() => api.run('start-survey-in')}
           isMain
         />
       )}
@@ -188,7 +188,7 @@ function Buttons({ survey, document }: { survey: SurveyNow; document: Json }) {
           label={t('survey.stop')}
           caution={<p>{t('survey.stopWarning')}</p>}
           run={async () => {
-            await api.command('stop-survey-in')
+            await api.run('stop-survey-in')
             return t('survey.stopped')
           }}
         />
@@ -203,7 +203,7 @@ function Buttons({ survey, document }: { survey: SurveyNow; document: Json }) {
             </>
           }
           run={async () => {
-            await api.command('use-incomplete-survey-in')
+            await api.run('use-incomplete-survey-in')
             return t('survey.used')
           }}
         />

@@ -95,7 +95,7 @@ function Running({ document }: { document: Json | undefined }) {
         </p>
       ))}
       {(step === 'transfer' || step === 'verify') && (
-        <Action label={t('update.stop')} run={() => api.command('ota-cancel')} />
+        <Action label={t('update.stop')} run={() => api.run('ota-cancel')} />
       )}
       <details>
         <summary>{t('update.details')}</summary>
@@ -169,7 +169,7 @@ function FromAddress({ answer, tell, isViewer }: Way) {
   const fetchIt = async (event: Event) => {
     event.preventDefault()
     try {
-      tell({ to: 'url', text: await api.command('firmware', url), isTrouble: false })
+      tell({ to: 'url', text: await api.run('firmware', { url: url.trim() }), isTrouble: false })
     } catch (error) {
       tell({ to: 'url', text: (error as Error).message, isTrouble: true })
     }

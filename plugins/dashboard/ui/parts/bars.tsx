@@ -53,10 +53,8 @@ function Countdown({ trial: { left_s, parameters } }: { trial: Trial }) {
     return () => clearInterval(timer)
   }, [])
   const now_s = Math.max(0, Math.ceil((end_ms.current.at_ms - now_ms) / 1_000))
-  const end = (command: string) =>
-    void api
-      .command(command)
-      .catch((error: unknown) => setTrouble(error instanceof Error ? error.message : String(error)))
+  const end = (action: string) =>
+    void api.run(action).catch((error: unknown) => setTrouble(error instanceof Error ? error.message : String(error)))
   const names = parameters
     .map((name) => {
       const found = all.find((one) => one.name === name)

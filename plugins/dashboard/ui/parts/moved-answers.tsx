@@ -11,7 +11,7 @@ async function surveyed(isEntered: boolean): Promise<string> {
     const { errors, result } = await api.change({ 'gnss-ref-chosen': 'survey' })
     if (result === 'failed') throw new Error(errors?.map(({ message }) => message).join('; ') ?? result)
   }
-  return api.command('start-survey-in')
+  return api.run('start-survey-in')
 }
 
 /** The answers to "the antenna has moved". */
@@ -32,7 +32,7 @@ export function MovedAnswers({ document }: { document: Json }) {
                 {size} {t('moved.notMovedWarning')}
               </p>
             }
-            run={() => api.command('confirm-position')}
+            run={() => api.run('confirm-position')}
           />
         )}
         {!isHeight && !isSurveying && (

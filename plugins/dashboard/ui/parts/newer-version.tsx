@@ -62,7 +62,7 @@ export function NewerVersion() {
             label={t('newer.install', { version: found.version })}
             caution={<p>{t('update.cost')}</p>}
             isMain
-            run={() => api.command('firmware', found.url)}
+            run={() => api.run('firmware', { url: found.url })}
           />
         </div>
       )}

@@ -29,6 +29,7 @@ export interface Schema {
   type?: string
   title?: string
   description?: string
+  writeOnly?: boolean
   minimum?: number
   maximum?: number
   minLength?: number
@@ -42,13 +43,17 @@ export interface Schema {
   properties?: Record<string, Schema>
   required?: readonly string[]
 }
-export interface Command {
+export interface StationAction {
   name: string
-  help: string
   plugin: string
-  value: boolean
+  summary: string
   caution?: string
-  words?: readonly string[]
+  reads: boolean
+  input: Schema
+}
+export interface ActionAnswer {
+  text: string
+  value?: unknown
 }
 export interface PluginReport {
   name: string
@@ -71,13 +76,16 @@ export interface HistorySeries {
 export const api = {
   ...sessions,
   parameters: () => json<Parameter[]>('/parameters'),
-  commands: () => json<Command[]>('/commands'),
+  actions: () => json<StationAction[]>('/actions'),
   plugins: () => json<PluginReport[]>('/plugins'),
   setPassword: (wanted: { role: LoginRole; password: string | null; old?: string }) =>
     json<Session>('/password', post(wanted)),
   change: (values: Record<string, unknown>) => json<ChangeAnswer>('/change', post(values)),
-  command: async (name: string, value?: string): Promise<string> =>
-    (await ask(`/system?${commandQuery(name, value)}`, { method: 'POST' })).text(),
+  act: (name: string, input: Readonly<Record<string, unknown>> = {}) =>
+    json<ActionAnswer>(`/actions/${encodeURIComponent(name)}`, post(input)),
+  /** The text of the answer. */
+  run: async (name: string, input?: Readonly<Record<string, unknown>>): Promise<string> =>
+    (await api.act(name, input)).text,
   history: (figures: readonly string[], step: number) =>
     json<HistorySeries>(`/history?figures=${figures.join(',')}&step=${step}`),
   sky: async () => (await json<{ cells: { az: number; el: number; cno: number }[] }>('/history/sky')).cells,
@@ -87,13 +95,4 @@ export const api = {
   send: <T>(method: 'PUT' | 'POST', path: string, body: unknown) => json<T>(path, withBody(method, body)),
   post: <T>(path: string) => json<T>(path, { method: 'POST' }),
   remove: <T>(path: string) => json<T>(path, { method: 'DELETE' }),
-}
-
-/** Their value is an address, which the station takes letter by letter; every other value is form-decoded. */
-const verbatim = new Set(['firmware', 'ota-upgrade'])
-
-/** The query of `POST /system` for a command. Pure. */
-export function commandQuery(name: string, value: string | undefined): string {
-  if (value === undefined) return encodeURIComponent(name)
-  return `${encodeURIComponent(name)}=${verbatim.has(name) ? value.trim() : encodeURIComponent(value)}`
 }

@@ -49,7 +49,7 @@ function stationFor(undo: (() => void)[], attempt: (fn: () => void) => void): Pa
       return api.get(path)
     },
     change: (values) => api.change(values),
-    command: (name, value) => api.command(name, value),
+    act: (name, input) => api.act(name, input),
     language: language.value,
   }
 }

@@ -48,11 +48,12 @@ export async function ask(path: string, init?: RequestInit): Promise<Response> {
   if (response.ok) return response
   if (response.status === 401) loginWanted.value = 'needed'
   const text = await response.text()
-  let answer: { message?: string; help?: string } = {}
+  let answer: { message?: string; help?: string; errors?: readonly { message: string }[] } = {}
   try {
     answer = JSON.parse(text) as typeof answer
   } catch {}
-  throw new Refused(response.status, answer.message ?? text.trim(), answer.help)
+  const reasons = answer.errors?.map(({ message }) => message).join('; ')
+  throw new Refused(response.status, answer.message ?? reasons ?? text.trim(), answer.help)
 }
 
 export const json = async <T>(path: string, init?: RequestInit): Promise<T> =>

@@ -96,11 +96,15 @@ export default definePlugin({
     })
     let count = 0
     ctx.info.block('${name}', { config: () => ({ limit: limit.get() }), runtime: () => ({ count }) })
-    ctx.commands.add('${name}-count', '${name}-count=<number> sets the count', ({ arg }) => {
-      const wanted = Number(arg || Number.NaN)
-      if (!Number.isInteger(wanted) || wanted < 0 || wanted > limit.get()) throw badValue(\`${name}-count=<0-\${limit.get()}>\`)
-      count = wanted
-      return \`count \${count}\`
+    ctx.action({
+      name: '${name}-count',
+      summary: '${name}-count=<number> sets the count',
+      input: { count: Type.Integer({ minimum: 0 }) },
+      run({ input }) {
+        if (input.count > limit.get()) throw badValue(\`${name}-count=<0-\${limit.get()}>\`)
+        count = input.count
+        return \`count \${count}\`
+      },
     })
   },
 })

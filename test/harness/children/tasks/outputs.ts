@@ -5,7 +5,7 @@ import type { Player } from './player.js'
 
 export async function outputTasks(player: Player): Promise<void> {
   const { button, field, group, hands, info, page, station, tab, tap } = player
-  await post(station, `/system?${encodeURIComponent('ntrip-base=NORTH:right-one')}`)
+  await post(station, '/actions/ntrip-base', { login: 'NORTH:right-one' })
   const { port } = (await info()).ntrip.caster
   const fill = async (password: string) => {
     await hands.enter(field('Host'), '127.0.0.1')

@@ -85,7 +85,7 @@ function RoverRow({ rover }: { rover: Rover }) {
         label={t('links.kick')}
         name={t('links.kickOf', { name })}
         caution={<p>{t('links.kickWarning')}</p>}
-        run={() => api.command('ntrip-kick', String(id))}
+        run={() => api.run('ntrip-kick', { id })}
       />
     </div>
   )

@@ -119,7 +119,7 @@ function Operators({ document, again }: { document: Json; again: () => void }) {
       <Action
         label={t(isScanning ? 'modem.scanning' : 'modem.scan')}
         run={async () => {
-          await api.command('mobile-scan')
+          await api.run('mobile-scan')
           return t('modem.scanBegun')
         }}
         isDisabled={isScanning}

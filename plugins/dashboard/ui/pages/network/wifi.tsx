@@ -70,7 +70,8 @@ function Scan({ present, canHide }: { present: string; canHide: boolean }) {
     setRunning(true)
     setTrouble('')
     try {
-      setFound(joinable(await api.post<ScannedNetwork[]>('/wifi/scan')))
+      const { value } = await api.act('wifi-sta-scan')
+      setFound(joinable(value as ScannedNetwork[]))
     } catch (error) {
       setTrouble(error instanceof Error ? error.message : String(error))
     }

@@ -12,7 +12,7 @@ export function WhyForm() {
     event.preventDefault()
     setRunning(true)
     try {
-      const text = await api.command('why-no-rtcm', clock === '' ? undefined : lastTime(clock, Date.now()))
+      const text = await api.run('why-no-rtcm', clock === '' ? {} : { at: lastTime(clock, Date.now()) })
       setAnswer({ text, isTrouble: false })
     } catch (error) {
       setAnswer({ text: error instanceof Error ? error.message : String(error), isTrouble: true })
