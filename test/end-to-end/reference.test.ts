@@ -35,7 +35,7 @@ t.test('the API reference has every entry of the package', async (t) => {
   const plugin = api.get('plugin.md') ?? ''
   for (const name of ['definePlugin', 'PluginContext', 'badValue', 'RtkError'])
     t.match(plugin, new RegExp(`^### ${name}$`, 'm'))
-  t.match(plugin, /Thrown by a command with a wrong value: HTTP 400/, 'with its docstrings')
+  t.match(plugin, /Thrown by an action with a wrong value: HTTP 400/, 'with its docstrings')
   t.match(api.get('services.md'), /^### rtcmStream$/m, 'of modules that are exported on')
 })
 

@@ -115,8 +115,8 @@ t.test('what is whose to read and to change', async (t) => {
       .sort()
   t.strictSame(listed('none', true), ['GET /', 'GET /session', 'GET /ui/x'], 'what anybody may read, and no more')
   t.strictSame(listed('none', false), ['DELETE /session', 'POST /session'])
-  // In a fleet its own roles decide, so these ask by themselves.
-  const asking = ['POST /alerts/test', 'POST /alerts/x/acknowledge']
+  // In a fleet its own roles decide, and an action may only read, so these ask by themselves.
+  const asking = ['POST /actions/x', 'POST /alerts/test', 'POST /alerts/x/acknowledge']
   t.strictSame(listed('viewer', false), asking, 'a viewer changes nothing')
 
   const logIn = async (given: string) => {

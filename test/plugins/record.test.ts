@@ -1237,7 +1237,7 @@ t.test('a station that is watched', { skip: gateOnly }, async (t) => {
   const text = await why(`=${minute(0)}`)
   t.match(text, /^The gate was closed at/)
   t.match(text, /antenna was open \(not connected\) from 2026-11-21T00:\d\d:\d\dZ\./)
-  t.match(text, /a command came: sim \(console\)/)
+  t.match(text, /a command came: sim=antenna open \(console\)/)
   t.equal(await why(), text, 'alone: now')
   await command('sim=antenna ok')
   await rig.until(() => rig.field('state.status') === 'fixed', 120)
