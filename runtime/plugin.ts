@@ -182,6 +182,8 @@ export interface Caller {
 /** A call of an action. */
 export interface ActionCall<I = Readonly<Record<string, unknown>>> {
   readonly name: string
+  /** As a command is written: the text after `=`; undefined if there is none. */
+  readonly arg: string | undefined
   readonly input: I
   readonly source: Source
   /** Aborts when the plugin is stopped, or after 30 s; not when the client disconnects. */

@@ -91,7 +91,9 @@ export class ActionRegistry {
   async run(record: ActionRecord, input: Input, source: Source): Promise<ActionResult> {
     const { owner, name } = record
     const end = anySignal([owner.signal])
-    const call: ActionCall = { name, input, source, signal: end.signal, shown: shownCall(record, input) }
+    const value = input[textField(record.input)?.name ?? '']
+    const arg = value === undefined ? undefined : String(value)
+    const call: ActionCall = { name, arg, input, source, signal: end.signal, shown: shownCall(record, input) }
     this.#deps.log.info({ command: call.shown, source }, 'command')
     this.#running.add(call)
     try {
