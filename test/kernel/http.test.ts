@@ -13,7 +13,7 @@ import { LocalNetwork } from '../../runtime/gateway/http/local-network.js'
 import { Proxies } from '../../runtime/gateway/http/proxies.js'
 import { HttpServer } from '../../runtime/gateway/http/server.js'
 import { normalAddress, Prefixes } from '../../runtime/platform/address/address.js'
-import { Turns } from '../../runtime/platform/fair-share/turns.js'
+import { FairQueue } from '../../runtime/platform/fair-share/fair-queue.js'
 import { currentOwner } from '../../runtime/platform/guard/owner.js'
 import { systemClock } from '../../runtime/platform/ports/clock.js'
 import { drive } from '../harness/drive.js'
@@ -808,15 +808,15 @@ t.test('hostile and slow input', async (t) => {
     t.match(told()[0], /1 HTTP connection\(s\) refused: 127.0.0.2 has 8/)
   })
 
-  const turnsOf = (turns: Turns) => {
+  const queueOf = (queue: FairQueue) => {
     const served: string[] = []
-    const ask = (address: string, name: string) => turns.take(address, () => void served.push(name)) as () => void
+    const ask = (address: string, name: string) => queue.take(address, () => void served.push(name)) as () => void
     return { served, ask }
   }
 
   t.test('a client that asks once a second is before strangers with many addresses', async (t) => {
     let now_ms = 0
-    const { served, ask } = turnsOf(new Turns({}, () => now_ms))
+    const { served, ask } = queueOf(new FairQueue({}, () => now_ms))
     for (let second = 0; second < 5; second++) {
       const end = ask('192.0.2.2', 'client')
       now_ms += 10
@@ -834,7 +834,7 @@ t.test('hostile and slow input', async (t) => {
   })
 
   t.test('requests are answered in turns: the address that took least time lately is next', async (t) => {
-    const { served, ask } = turnsOf(new Turns({ longest_ms: 50 }))
+    const { served, ask } = queueOf(new FairQueue({ longest_ms: 50 }))
     const flood = [1, 2, 3, 4].map((n) => ask('192.0.2.1', `flood ${n}`))
     t.same(served, ['flood 1'], 'nobody else waits: at once')
     const small = ask('192.0.2.2', 'small')
@@ -852,7 +852,7 @@ t.test('hostile and slow input', async (t) => {
 
   t.test('an answer that is out in time leaves no timer that would end the next turn', async (t) => {
     const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
-    const { ask } = turnsOf(new Turns({ longest_ms: 50 }))
+    const { ask } = queueOf(new FairQueue({ longest_ms: 50 }))
     const before = timers()
     const end = ask('192.0.2.1', 'one')
     t.equal(timers(), before + 1)

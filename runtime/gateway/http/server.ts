@@ -12,8 +12,8 @@ import type { Dispose } from '../../../schemas/event.js'
 import type { Accounts, HttpRoute } from '../../../schemas/services.js'
 import { messageOf, RtkError, type RtkErrorCode } from '../../errors.js'
 import { isLoopbackAddress } from '../../platform/address/address.js'
+import { FairQueue } from '../../platform/fair-share/fair-queue.js'
 import { Places } from '../../platform/fair-share/places.js'
-import { Turns } from '../../platform/fair-share/turns.js'
 import { CertificateFiles } from '../../platform/files/certificate-files.js'
 import type { Owner } from '../../platform/guard/owner.js'
 import { budgetsByNetwork } from '../../platform/intake.js'
@@ -95,7 +95,7 @@ export class HttpServer {
   readonly #isLoopback: (address: string) => boolean
   /** Request budget of each address. */
   readonly #budgets = budgetsByNetwork(requestRate, performance.now())
-  readonly #turns = new Turns({ longest_ms: longestTurn_ms })
+  readonly #queue = new FairQueue({ longest_ms: longestTurn_ms })
   /** Built last, and not committed: its plugins could not start. */
   #staged: App | undefined
   #closing: boolean = false
@@ -373,7 +373,7 @@ export class HttpServer {
       live.handle(request, response)
       return
     }
-    const end = this.#turns.take(address, () => (this.#live ?? live).handle(request, response))
+    const end = this.#queue.take(address, () => (this.#live ?? live).handle(request, response))
     if (end) response.once('close', end)
   }
 

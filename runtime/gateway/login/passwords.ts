@@ -2,7 +2,7 @@
 import { createHash, createHmac, randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 import { RtkError } from '../../errors.js'
-import { Turns } from '../../platform/fair-share/turns.js'
+import { FairQueue } from '../../platform/fair-share/fair-queue.js'
 import type { LoginRole } from '../http/routes/config.js'
 
 const derive = promisify(scrypt) as (
@@ -43,7 +43,7 @@ export class Passwords {
   /** Keyed digests of passwords that were right: they are not derived again. */
   readonly #known = new Map<LoginRole, Buffer>()
   readonly #secret = randomBytes(32)
-  readonly #turns = new Turns(checkLimits)
+  readonly #queue = new FairQueue(checkLimits)
 
   constructor(hashes: PasswordHashes) {
     this.#hashes = hashes
@@ -100,9 +100,9 @@ export class Passwords {
     const begun = new Promise<void>((resolve) => {
       begin = resolve
     })
-    const end = this.#turns.take(address, begin)
+    const end = this.#queue.take(address, begin)
     if (end === undefined)
-      throw new RtkError('RTK_ERR_TOO_MANY_REQUESTS', `too many passwords wait to be checked (${this.#turns.pieces})`)
+      throw new RtkError('RTK_ERR_TOO_MANY_REQUESTS', `too many passwords wait to be checked (${this.#queue.pieces})`)
     try {
       await begun
       return await work()

@@ -9,7 +9,7 @@ const halfLife_ms = 1_000
 /** Initial time charged to a new network: a stranger with many is not served before a client that asks once a second. */
 const newcomer_ms = 20
 
-export interface TurnLimits {
+export interface QueueLimits {
   /** A turn that takes longer waits for something other than the processor: the next one begins. Default: never. */
   readonly longest_ms?: number
   /** Pieces of work that wait or have their turn, of one network and in all. Default: no limit. */
@@ -39,14 +39,14 @@ class Client {
   }
 }
 
-export class Turns {
-  readonly #limits: TurnLimits
+export class FairQueue {
+  readonly #limits: QueueLimits
   readonly #now_ms: () => number
   readonly #clients: FairShare<Client>
   #pieces = 0
   #isTaken = false
 
-  constructor(limits: TurnLimits, now_ms = () => performance.now()) {
+  constructor(limits: QueueLimits, now_ms = () => performance.now()) {
     this.#limits = limits
     this.#now_ms = now_ms
     this.#clients = new FairShare({
