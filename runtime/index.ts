@@ -236,6 +236,7 @@ async function listen(
 ): Promise<void> {
   const serve = (at: Runtime['address']) => {
     troubles.clear('http-listen')
+    troubles.clear('http-certificate')
     served(at)
     const scheme = httpServer.fingerprint256 === undefined ? 'http' : 'https'
     device.http = {
@@ -247,11 +248,13 @@ async function listen(
     }
   }
   const at = await httpServer.listen(serve)
-  if (at) serve(at)
-  else {
+  if (at === 'address') {
     const text = `HTTP is not served: this machine has no address ${host} (yet)`
     troubles.raise('http-listen', { text, values: { host } })
-  }
+  } else if (at === 'certificate') {
+    const text = 'HTTPS is not served: its certificate (http.tls) cannot be read'
+    troubles.raise('http-certificate', { text, advice: 'the log has the reason; it is tried again every few seconds' })
+  } else serve(at)
 }
 
 async function checkImage({ troubles }: Foundation, root: string): Promise<void> {

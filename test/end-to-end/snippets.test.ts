@@ -146,7 +146,7 @@ const inSetup = (name: string, code: string) => `import { appendFile } from 'nod
 import type { ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
-import { badValue, definePlugin, unavailable } from 'rtk-base/plugin'
+import { badValue, defineErrors, definePlugin, RtkError, unavailable } from 'rtk-base/plugin'
 import { logs, rtcmStream } from 'rtk-base/services'
 import { Type } from 'typebox'
 export default definePlugin({ name: '${name}', version: '1.0.0', api: '^1.0.0', setup(ctx) {

@@ -82,7 +82,9 @@ export async function serve(
       ...(isLoopback && { isLoopback }),
     },
   )
-  const { port = 0 } = (await gateway.listen()) ?? {}
+  const at = await gateway.listen()
+  if (typeof at === 'string') throw new Error(`no ${at}`)
+  const { port } = at
   gateway.commit(await gateway.stage(owners))
   t.teardown(() => gateway.close())
   const swap = async (next: RouteSet[]) => gateway.commit(await gateway.stage(next))

@@ -6,11 +6,8 @@ import { type RequestOptions, request } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { pino } from 'pino'
 import t, { type Test } from 'tap'
-import { HttpServer } from '../../runtime/gateway/http/server.js'
-import { systemClock } from '../../runtime/platform/ports/clock.js'
-import { ManualClock, until } from '../harness/manual-clock.js'
+import { createTestStation, ManualClock, until } from '../harness/index.js'
 import { createAuthority } from '../harness/peers/certificates.js'
 import { get, owner, post, raw, says, serve } from './http-rig.js'
 
@@ -83,20 +80,21 @@ t.test('a renewed certificate is served within a minute', async (t) => {
   t.equal((await ask('/x')).subject, 'second', 'it stays in use')
 })
 
-t.test('a certificate that is none ends the start with its reason', async (t) => {
-  const { tls } = certificates(t)
-  const start = async () => {
-    const gateway = new HttpServer(
-      { host: '127.0.0.1', port: 0, tls },
-      { log: pino({ level: 'silent' }), clock: systemClock },
-    )
-    t.teardown(() => gateway.close())
-    await gateway.listen()
+t.test('a certificate that is none keeps no station down, and the page comes with one that is', async (t) => {
+  const { tls, install, asks } = certificates(t)
+  for (const spoil of [() => writeFileSync(tls.cert, 'none'), () => rmSync(tls.cert)]) {
+    spoil()
+    const station = await createTestStation({ variant: { http: { host: '127.0.0.1', port: 0, tls } } as never })
+    t.teardown(() => station.stop())
+    const codes = () => station.device.errors().map(({ code }) => code)
+    t.same(codes(), ['http-certificate'])
+    install('third')
+    await until(async () => {
+      await station.clock.advance(1_000)
+      return codes().length === 0
+    }, 'the page')
+    t.equal((await asks(station.device.http?.port ?? 0)('/')).subject, 'third')
   }
-  writeFileSync(tls.cert, 'none')
-  await t.rejects(start(), { code: 'RTK_ERR_LISTEN' })
-  rmSync(tls.cert)
-  await t.rejects(start(), { code: 'RTK_ERR_LISTEN', message: /ENOENT.*live\.pem/ })
 })
 
 t.test('who only begins a handshake is cut off in 10 s of the clock', async (t) => {

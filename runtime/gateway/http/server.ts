@@ -138,11 +138,11 @@ export class HttpServer {
   }
 
   /**
-   * An address that the machine does not have yet is tried again: RTCM does not depend on it.
-   * @returns undefined then; `opened` is called when it is there
+   * An address that the machine does not have yet, or a certificate that cannot be read, is tried again: RTCM does not depend on it.
+   * @returns what is missing then; `opened` is called when it is there
    * @throws RTK_ERR_LISTEN
    */
-  listen(opened: (at: ListenAddress) => void = () => {}): Promise<ListenAddress | undefined> {
+  listen(opened: (at: ListenAddress) => void = () => {}): Promise<ListenAddress | 'address' | 'certificate'> {
     return new Promise((resolve, reject) => {
       let tell = (at: ListenAddress): void => resolve(at)
       let hasFailed = false
@@ -165,10 +165,14 @@ export class HttpServer {
           hasFailed = true
           const { host, port } = this.#options
           const text = `cannot listen on ${host}:${port}: ${messageOf(error)}`
-          if ((error as NodeJS.ErrnoException).code === 'EADDRNOTAVAIL') {
-            this.#log.warn(`${text}: this machine has no such address (yet); it is tried again every few seconds`)
+          const { code, syscall } = error as NodeJS.ErrnoException
+          // The rest of the station runs all the same: RTCM needs no page.
+          const isCertificate = certificate !== undefined && syscall !== 'listen'
+          if (code === 'EADDRNOTAVAIL' || isCertificate) {
+            const why = isCertificate ? 'its certificate' : 'this machine has no such address (yet)'
+            this.#log.warn(`${text}: ${why}; it is tried again every few seconds`)
             tell = opened
-            resolve(undefined)
+            resolve(isCertificate ? 'certificate' : 'address')
           } else {
             this.#door?.close()
             reject(new RtkError('RTK_ERR_LISTEN', text, { cause: error }))
