@@ -353,7 +353,7 @@ t.test('where there is nothing to confirm it is refused', async (t) => {
   await rig.until(() => rig.state() === 'moved', 10)
   rig.base.hears = false
   t.match(await rig.command('confirm-position=yes'), { status: 400 })
-  t.match((await rig.station.request('/commands')).text, /confirm-position/)
+  t.match((await rig.station.request('/actions')).text, /confirm-position/)
 })
 
 t.test('a damaged override is none', async (t) => {
