@@ -63,7 +63,7 @@ function parametersOf({ url, schema }: HttpRoute): unknown[] {
 
 function requestBodyOf({ method, body, schema }: HttpRoute): object | undefined {
   if (schema.requestBody !== undefined) return schema.requestBody as object
-  if (method === 'GET' || method === 'DELETE' || body === 'ignore') return undefined
+  if (method === 'GET' || method === 'DELETE') return undefined
   const type = body === 'json' ? 'application/json' : 'application/octet-stream'
   return { required: true, content: { [type]: body === 'json' ? { schema: schema.body ?? {} } : {} } }
 }

@@ -64,7 +64,7 @@ export interface HttpRoute {
   /** Required role if a login is set. */
   role: 'none' | 'viewer' | 'operator'
   /** Parsing of the body. */
-  body: 'json' | 'stream' | 'buffer' | 'ignore'
+  body: 'json' | 'stream' | 'buffer'
   /** Errors are one line of text. */
   textErrors: boolean
 }

@@ -48,14 +48,8 @@ export const validatorCompiler: FastifySchemaCompiler<TSchema | boolean> = ({ sc
 
 const tooLarge = (limit: number) => new RtkError('RTK_ERR_BODY_TOO_LARGE', `the body is larger than ${limit} bytes`)
 
-/** Reads a body of at most `limit` bytes within `timeout_ms`; with `keep` false it is empty afterwards. */
-function readBody(
-  stream: IncomingMessage,
-  limit: number,
-  timeout_ms: number,
-  clock: Clock,
-  keep: boolean,
-): Promise<Buffer> {
+/** Reads a body of at most `limit` bytes within `timeout_ms`. */
+function readBody(stream: IncomingMessage, limit: number, timeout_ms: number, clock: Clock): Promise<Buffer> {
   if (Number(stream.headers['content-length'] ?? 0) > limit) return Promise.reject(tooLarge(limit))
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
@@ -63,7 +57,7 @@ function readBody(
     const onData = (chunk: Buffer) => {
       size += chunk.length
       if (size > limit) finish(() => reject(tooLarge(limit)))
-      else if (keep) chunks.push(chunk)
+      else chunks.push(chunk)
     }
     const onEnd = () => finish(() => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)))
     const onGone = () => finish(() => reject(new RequestError(400, 'the body was cut off')))
@@ -84,7 +78,7 @@ export function bodyParser(timeout_ms: number, clock: Clock) {
   return async (request: FastifyRequest, stream: IncomingMessage): Promise<unknown> => {
     const { config, bodyLimit } = request.routeOptions
     if (config.rawBody === 'stream') return stream
-    const bytes = await readBody(stream, bodyLimit, timeout_ms, clock, config.rawBody !== 'ignore')
+    const bytes = await readBody(stream, bodyLimit, timeout_ms, clock)
     if (config.rawBody === 'buffer') return bytes
     if (bytes.length === 0) return undefined
     let body: unknown

@@ -19,9 +19,9 @@ declare module 'fastify' {
     errors?: 'text'
     /**
      * Does not parse JSON: `'stream'` hands the body over as it comes (the route bounds it itself), `'buffer'` as bytes
-     * (bounded by the route's `bodyLimit`), `'ignore'` reads it and throws it away (bounded as well).
+     * (bounded by the route's `bodyLimit`).
      */
-    rawBody?: 'stream' | 'buffer' | 'ignore'
+    rawBody?: 'stream' | 'buffer'
     /** The plugin that has the route; set by the HTTP server. */
     plugin?: string
     /** The instance that has the route; set by the HTTP server. */
