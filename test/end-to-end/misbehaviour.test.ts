@@ -134,7 +134,7 @@ t.test('a plugin that misbehaves harms nobody else', { timeout: 300_000 }, async
 
   const list = () => control.call<PluginReport[]>('list')
   const before = (await list()).map(({ name }) => name)
-  const commands = (await control.call<unknown[]>('commands')).length
+  const commands = (await control.call<unknown[]>('actions')).length
 
   const provoke = async (how: Case['provoke']) => {
     if (how === 'command') await control.call('command', { text: 'go' })
@@ -192,7 +192,7 @@ export default definePlugin({
         [],
         'every other plugin runs',
       )
-      t.equal((await control.call<unknown[]>('commands')).length, commands)
+      t.equal((await control.call<unknown[]>('actions')).length, commands)
       t.equal((await fetch(`${station.url}/get-info`)).status, 200)
     })
   }
