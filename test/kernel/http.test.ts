@@ -305,7 +305,7 @@ t.test('apps', async (t) => {
     const gateway = new HttpServer(options, { log: pino(new PassThrough()), clock })
     t.teardown(() => gateway.close())
     const opened: { host: string; port: number }[] = []
-    t.equal(await gateway.listen((at) => opened.push(at)), undefined)
+    t.equal(await gateway.listen((at) => opened.push(at)), 'address')
     await clock.advance(5_000)
     t.same(opened, [])
     options.host = '127.0.0.1'
