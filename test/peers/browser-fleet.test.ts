@@ -4,7 +4,7 @@ import t from 'tap'
 import type { Finding } from '../harness/children/browser-rig.js'
 import { inOwnNetwork, noBrowser } from '../harness/peers/own-network.js'
 
-t.setTimeout(600_000)
+t.setTimeout(3_000_000)
 const shots = process.env.RTK_BASE_SCREENSHOTS ?? ''
 
 t.test('the page of a fleet', { skip: noBrowser || (shots ? false : gateOnly) }, async (t) => {

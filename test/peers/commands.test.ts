@@ -8,7 +8,7 @@ import { noPeer } from '../harness/peers/peers.js'
 
 const unless = { skip: gateOnly || noPeer('mosquitto') }
 
-t.setTimeout(300_000)
+t.setTimeout(3_000_000)
 
 const commandHomes = homesOf(readCatalogue(), 'commands')
 

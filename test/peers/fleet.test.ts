@@ -15,7 +15,7 @@ import { noPeer } from '../harness/peers/peers.js'
 import { type Postgres, postgresPrograms, startPostgres } from '../harness/peers/postgres.js'
 import { SpecStation } from '../harness/peers/spec-station.js'
 
-t.setTimeout(300_000)
+t.setTimeout(3_000_000)
 const speed = 12
 const count = 200
 const skip = noPeer('mosquitto') || (process.env.CI !== 'true' && !postgresPrograms() && 'PostgreSQL is not installed')

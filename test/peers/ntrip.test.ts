@@ -9,7 +9,7 @@ import { Framer, isMsm } from '../../runtime/lib/gnss/index.js'
 import { freeTcpPort, gateOnly, ownPorts, readyBase, startStation, until } from '../harness/index.js'
 import { noPeer } from '../harness/peers/peers.js'
 
-t.setTimeout(600_000)
+t.setTimeout(3_000_000)
 
 const typesOf = (bytes: Buffer) => {
   const types: number[] = []

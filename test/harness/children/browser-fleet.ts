@@ -40,7 +40,7 @@ const seed = await Seed.to('mqtt://127.0.0.1:1883')
 const stations = seededStations(Number(wanted))
 for (let from = 0; from < stations.length; from += 200)
   await Promise.all(stations.slice(from, from + 200).map((station) => seed.state(station)))
-await until(async () => (await list()).length === stations.length, 'every station', 120_000)
+await until(async () => (await list()).length === stations.length, 'every station')
 
 const [first, second] = stations
 if (!first || !second) throw new Error('there are at least two stations')

@@ -78,7 +78,7 @@ await says('another version answers', '[role=alert]', /now runs another version/
 await page.getByRole('button', { name: 'Reload page' }).click()
 await says('which the page is of then', 'footer', /rtk-base 99\.0\.0/, 60_000)
 type Update = { esp: { version: string }; base: { update: { state: string; failed: boolean } } }
-await until(async () => (await station.info<Update>()).base?.update?.state === 'idle', 'the trial is over', 120_000)
+await until(async () => (await station.info<Update>()).base?.update?.state === 'idle', 'the trial is over')
 compare('and nothing of the failure is left', (await station.info<Update>()).base.update.failed, false)
 
 cpSync(at('next'), at('bad'), { recursive: true })
