@@ -34,7 +34,7 @@ import { reachedAt, tableLines } from './table.js'
 
 /** A request that is not complete by then is none. */
 const head_ms = 10_000
-/** Wrong logins of an address, each within a minute of the one before: from so many on answers are late, then none are checked. */
+/** Wrong logins of an address, each within a minute of the one before, from which on answers are late, then none are checked. */
 const lateFrom = 5
 const refusedFrom = 20
 const late_ms = 2_000
@@ -208,8 +208,10 @@ export class Caster {
         secure.renew()
         log.info('the certificate for rovers was renewed: connections from now on get the new one')
       }
-      const { validTo } = files.certificate ?? { validTo: '' }
-      const trouble = certificateTrouble(validTo, this.#options.tls?.cert ?? '', services.use(device).utc_ms())
+      const utc_ms = services.use(device).utc_ms()
+      // What was never read has no end: the listener reports it.
+      const trouble =
+        files.certificate && certificateTrouble(files.certificate.validTo, this.#options.tls?.cert ?? '', utc_ms)
       if (trouble) errors.raise('ntrip-caster-certificate', trouble)
       else errors.clear('ntrip-caster-certificate')
     } catch (error) {

@@ -1,18 +1,16 @@
-import { readdir } from 'node:fs/promises'
-import { join } from 'node:path'
-import { readRecord } from 'rtk-base/plugin'
+import { textsIn } from './ring.js'
 
 const kept_ms = 7 * 86_400_000
-const pattern = /^\d+\.record$/
 
 /** The last week of the record as JSON lines, from its files alone: the service need not run. */
 export async function lastWeek(folder: string): Promise<string> {
   const lines: string[] = []
-  const names = (await readdir(folder).catch(() => [] as string[])).filter((name) => pattern.test(name)).sort()
-  for (const name of names) {
-    const text = await readRecord(join(folder, name)).catch(() => '')
+  try {
     // Without the checksums.
-    for (const line of text.split('\n')) if (line.length > 9) lines.push(line.slice(9))
+    for await (const text of textsIn(folder))
+      for (const line of text.split('\n')) if (line.length > 9) lines.push(line.slice(9))
+  } catch {
+    // There is no record.
   }
   const timeOf = (line: string) => Number(/^\{"t":(\d+)/.exec(line)?.[1] ?? 0)
   // The newest entry is now: a machine without a clock knows no other.

@@ -109,12 +109,7 @@ export class RecordRing {
   /** The files, oldest first. */
   async *read(): AsyncGenerator<string> {
     await this.idle()
-    const { path } = this.#options.dir()
-    for (const number of numbersIn(path)) {
-      const file = join(path, nameOf(number))
-      const text = await readPlain(file, largest_bytes).catch(() => '')
-      if (text.length > 0) yield text.toString()
-    }
+    yield* textsIn(this.#options.dir().path)
   }
 
   async #work(): Promise<void> {
@@ -234,6 +229,14 @@ export class RecordRing {
     try {
       writeSync(fd, this.#queue.join(''))
     } catch {}
+  }
+}
+
+/** The files of a record, oldest first; one that cannot be read is left out. @throws without the folder */
+export async function* textsIn(path: string): AsyncGenerator<string> {
+  for (const number of numbersIn(path)) {
+    const text = await readPlain(join(path, nameOf(number)), largest_bytes).catch(() => '')
+    if (text.length > 0) yield text.toString()
   }
 }
 

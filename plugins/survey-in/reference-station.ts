@@ -435,14 +435,14 @@ export class ReferenceStation implements ProcedureStatus {
       return
     }
     if (change === 'none' && !isDoubted) return
+    const left = this.#store.get('left')
     this.#leave(noted)
     this.#integrity?.settle()
     this.#reports.clear('gnss-survey')
     if (this.references.chosenMethod === 'manual') this.surveyor.abort('another reference was chosen')
     this.#run?.dispatch('reference changed')
-    const left = this.#store.get('left')
     if (!left || !this.references.isAt(left.arp, left.t)) return
-    void this.#store.set('left', undefined)
+    if (this.#store.get('left') === left) void this.#store.set('left', undefined)
     void this.#suspectAgain(left)
   }
 

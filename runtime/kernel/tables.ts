@@ -75,7 +75,7 @@ export function compileTables(instances: readonly Instance[]): Tables {
       const taken = Object.hasOwn(errorTable, kind.code)
         ? { owner: { name: 'the runtime' }, kind: errorTable[kind.code as RtkErrorCode] }
         : codes.get(kind.code)
-      if (taken && !isDeepStrictEqual(taken.kind, kind)) {
+      if (taken && taken.kind !== kind && !isDeepStrictEqual(taken.kind, kind)) {
         const text = `the error code ${kind.code} of ${instance.name} is taken by ${taken.owner.name}`
         throw new RtkError('RTK_ERR_CODE_TAKEN', text)
       }

@@ -132,7 +132,7 @@ export interface StationProfile {
   readonly hidden?: boolean
 }
 
-/** Why the network daemon, or a tool of the radio, did not do what it was asked for. */
+/** Why the network daemon, or a tool of the radio, refused or failed. */
 export const networkErrors = defineErrors({
   RTK_ERR_NETWORK: {
     status: 502,

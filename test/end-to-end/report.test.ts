@@ -195,7 +195,7 @@ t.test('has 7 days of the record, or the newest of them that 5 MB hold', async (
     })
     const eachFile = 1_000
     for (let at = 0; at < lines.length; at += eachFile)
-      writeFileSync(join(folder, `${10_000 + at / eachFile}.record`), lines.slice(at, at + eachFile).join(''))
+      writeFileSync(join(folder, `${10_000_000 + at / eachFile}.record`), lines.slice(at, at + eachFile).join(''))
     const record = { name: 'record', report: async () => ({ 'record.jsonl': await lastWeek(folder) }) }
     const packed = await makeReport({ data, store: undefined, plugins: [record], live: undefined, version: '1.0.0' })
     const text = unpack(packed).get('record.jsonl') ?? ''
@@ -219,5 +219,22 @@ t.test('has 7 days of the record, or the newest of them that 5 MB hold', async (
     noisy.times,
     Array.from({ length: noisy.times.length }, (_, index) => newest_ms - (noisy.times.length - 1 - index) * 15_000),
     'and none of the newer ones',
+  )
+})
+
+t.test("a plugin's part is its own: it replaces none of the runtime's, and fails alone", async (t) => {
+  const plugins = [
+    { name: 'lamp', report: () => ({ 'lamp.jsonl': '{"lit":true}\n', 'about.json': 'mine', '../x.txt': 'up' }) },
+    { name: 'wild', report: () => Promise.reject(new Error('boom')) },
+  ]
+  const files = unpack(
+    await makeReport({ data: t.testdir(), store: undefined, plugins, live: undefined, version: '1' }),
+  )
+  t.equal(files.get('lamp.jsonl'), '{"lit":true}\n')
+  t.match(JSON.parse(files.get('about.json') ?? ''), { version: '1' })
+  t.equal(files.get('wild.txt'), 'not made: boom\n')
+  t.same(
+    [...files.keys()].filter((name) => name.includes('x.txt')),
+    [],
   )
 })

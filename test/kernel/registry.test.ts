@@ -1466,7 +1466,7 @@ t.test('commands', async (t) => {
     t.notMatch(JSON.stringify(station.lines), /geheim/)
   })
 
-  t.test('an action that runs is not started a second time, and goes on without its client', async (t) => {
+  t.test('an action that runs is not started a second time, and keeps running without its client', async (t) => {
     const gone = new AbortController()
     const first = station.request('/actions/slow', { method: 'POST', signal: gone.signal })
     await until(() => ends.length === 1, 'the action')

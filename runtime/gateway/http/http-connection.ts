@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
@@ -109,8 +108,11 @@ export class HttpConnection {
   }
 
   /** Resolves when the connection has closed. */
-  async cutOff(): Promise<void> {
-    this.#socket.destroy()
-    await once(this.#socket, 'close')
+  cutOff(): Promise<void> {
+    // Not `events.once`, which rejects for an error of the connection.
+    return new Promise((resolve) => {
+      this.#socket.once('close', () => resolve())
+      this.#socket.destroy()
+    })
   }
 }

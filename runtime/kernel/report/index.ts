@@ -16,7 +16,7 @@ export const largestReport_bytes = 5 * 1_048_576
 const mostText_bytes = 16 * 1_048_576
 const fileRule = /^[a-z0-9-]{1,40}\.(jsonl?|txt)$/
 
-/** A plugin that adds to the report: its `report`, with what it is called with. */
+/** A plugin that adds to the report: its `report`, with its arguments. */
 export interface ReportingPlugin {
   readonly name: string
   report(): ReportTexts | Promise<ReportTexts>
@@ -68,18 +68,13 @@ export async function makeReport(sources: ReportSources): Promise<Buffer> {
     ['settings.json', json(settings)],
     ['run.json', await textIn(data, 'run.json')],
     ['stalls.json', await textIn(data, 'stalls.json')],
-    ...(live
-      ? (
-          [
-            ['document.json', json(withoutSecrets(live.document as object))],
-            ['plugins.json', json(live.plugins)],
-          ] as const
-        ).map(([path, text]) => [path, text] as [string, string])
-      : []),
   ]
+  if (live)
+    texts.push(['document.json', json(withoutSecrets(live.document as object))], ['plugins.json', json(live.plugins)])
   const ofPlugins = await textsOf(plugins)
   for (;;) {
-    const all = [...texts, ...ofPlugins].filter(([, text]) => text !== '')
+    // A plugin's text does not take the place of the runtime's own.
+    const all = [...new Map([...ofPlugins, ...texts])].filter(([, text]) => text !== '')
     const packed = await pack(all.map(([path, text]) => [path, secrets.hide(text)]))
     const longest = [...ofPlugins].sort(([, one], [, other]) => other.length - one.length)[0]
     if (packed.length <= largestReport_bytes || longest === undefined || longest[1] === '') return packed

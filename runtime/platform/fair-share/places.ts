@@ -34,7 +34,7 @@ interface Crowd {
 }
 
 /**
- * Strangers share places, e.g. of a listener's connections: so many in all and of one address. If all places are taken,
+ * Strangers share places, e.g. of a listener's connections, which are limited in all and by address. If all places are taken,
  * an address of a network (`networkOf`) with few connections gets a place of the network with the most, and an address
  * with few connections gets one of the address with the most. If all have equally many, it gets the place of the oldest
  * connection that has not sent a request, unless it has such a connection itself. So a stranger with many addresses
@@ -134,9 +134,9 @@ export class Places {
   /** Runs for each newcomer while all places are taken, so it looks at networks and addresses, not at connections. */
   #yielding(own: Crowd, sparesLoopback: boolean): Place | undefined {
     const isSpared = ({ isLoopback }: Crowd) => sparesLoopback && isLoopback
-    const crowds = [...this.#byAddress.values()].filter((crowd) => !isSpared(crowd))
     let largest = own.network
-    for (const { network } of crowds) if (network.size > largest.size) largest = network
+    for (const crowd of this.#byAddress.values())
+      if (crowd.network.size > largest.size && !isSpared(crowd)) largest = crowd.network
     if (largest.size > own.network.size + 1) {
       const inIt = [...largest.crowds]
       const silent = () => this.#oldestSilent(({ network }) => network === largest)
@@ -144,7 +144,7 @@ export class Places {
     }
     // Whoever has fewer than the newcomer would have is spared: it may be about to ask.
     const most = own.places.size + 1
-    const newest = newestOfMost(crowds, most)
+    const newest = newestOfMost(this.#byAddress.values(), most, isSpared)
     if (newest || [...own.places].some((place) => place.isSilent())) return newest
     return this.#oldestSilent((crowd) => crowd.places.size >= most && !isSpared(crowd))
   }
@@ -181,8 +181,12 @@ export class Places {
  * The newest connection of the address with the most (the first of equals), if it has more than `than`: a long-lived
  * connection is more likely to be useful.
  */
-function newestOfMost(crowds: readonly Crowd[], than: number): Place | undefined {
+function newestOfMost(
+  crowds: Iterable<Crowd>,
+  than: number,
+  isSpared: (crowd: Crowd) => boolean = () => false,
+): Place | undefined {
   let crowd: Crowd | undefined
-  for (const one of crowds) if (one.places.size > (crowd?.places.size ?? than)) crowd = one
+  for (const one of crowds) if (one.places.size > (crowd?.places.size ?? than) && !isSpared(one)) crowd = one
   return crowd && [...crowd.places].at(-1)
 }

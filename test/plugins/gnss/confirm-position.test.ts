@@ -228,6 +228,16 @@ t.test('W4: another reference and back again is no confirmation of a move that p
   await after.change({ 'gnss-ref-chosen': 'manual' })
   await after.until(isFixed(after), 300)
   t.same(after.errors(), [])
+
+  await after.seconds(60)
+  after.base.move(0.6)
+  await after.until(() => after.state() === 'moved', 10)
+  await after.seconds(20)
+  after.sent.length = 0
+  await after.change({ 'gnss-ref-chosen': 'survey' })
+  await after.seconds(900)
+  t.equal(after.sent.length, 0, 'nor from there after a move away from the other one')
+  t.equal(after.state(), 'moved')
 })
 
 t.test('W4: the same reference takes a confirmation back that is not checked yet, and the move stands', async (t) => {

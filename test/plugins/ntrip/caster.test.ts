@@ -1,7 +1,7 @@
 import { createHook } from 'node:async_hooks'
 import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
-import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect as connectTls } from 'node:tls'
@@ -549,6 +549,17 @@ t.test('a mount does not mix MSM and observations for old rovers', async (t) => 
     const found = station.station.plugins().find(({ name }) => name === 'ntrip-caster')
     t.match(found, { state: 'failed', reason: message }, JSON.stringify(mount))
   }
+})
+
+t.test('TLS: a certificate that never was one is told by its listener, with the reason', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'rtk-base-caster-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const paths = { cert: join(folder, 'live.pem'), key: join(folder, 'live.key') }
+  for (const path of Object.values(paths)) writeFileSync(path, 'none')
+  const { clock, station } = await setUp(t, { tls: { port: 0, ...paths } })
+  await clock.advance(61_000)
+  t.match(station.device.errors(), [{ code: 'listen-rovers-tls' }])
+  t.notMatch(JSON.stringify(station.device.errors()), /Invalid time|previous one stays/)
 })
 
 t.test('TLS: a renewed certificate is served within a minute, one that ends is told', async (t) => {

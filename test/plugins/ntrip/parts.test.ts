@@ -620,7 +620,7 @@ t.test('a foreign base is relayed frame by frame, and gone after a minute of sil
   t.equal(repeated.length, 0)
 })
 
-t.test('a foreign base that is inherited goes on in the middle of a frame', async (t) => {
+t.test('a foreign base that is inherited continues in the middle of a frame', async (t) => {
   for (const chunked of [false, true]) {
     const { ctx, clock } = context()
     const [old, next] = [new ForeignMount(ctx, 'F'), new ForeignMount(ctx, 'F')]
