@@ -252,7 +252,9 @@ export const areas: readonly Area[] = [
   {
     name: 'config transaction',
     code: [
+      'runtime/kernel/registries/change-plan.ts',
       'runtime/kernel/registries/config.ts',
+      'runtime/kernel/registries/config-values.ts',
       'runtime/kernel/registries/change-trial.ts',
       'runtime/platform/trial.ts',
     ],

@@ -135,7 +135,7 @@ function contextHost(
   return {
     ...{ serial, clock, store, files, metrics, listeners },
     processes: options.processes ?? new SystemProcesses(clock),
-    parameterValue: (record) => config.value(record),
+    parameterValue: (record) => config.values.of(record),
     infoChanged: changed,
     publish: (topic, payload, publishOptions) => bus.publish(topic, payload, publishOptions),
     findService: (id, asker) => services.find(id, asker),
@@ -153,7 +153,7 @@ function lifecycleDeps(
   const { clock, listeners, metrics } = host
   return {
     ...{ log, clock, host, stopping },
-    changesSeen: () => config.newest,
+    changesSeen: () => config.values.newest,
     entered(instance) {
       listeners.entered(instance)
       metrics.entered(instance)

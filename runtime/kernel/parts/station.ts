@@ -38,7 +38,7 @@ export function buildStation(foundation: Foundation, deps: StationDeps): Station
   return {
     serial,
     change: (values, { source, answered, address }) => config.change(values, callerOf(source, address), answered),
-    parameters: () => config.list(),
+    parameters: () => config.values.list(),
     act: (name, input, { source }) => actions.act(name, input, source),
     command: (text, { source, secret }) => {
       if (source === 'console') config.trial.seen({ source })

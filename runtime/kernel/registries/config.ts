@@ -2,59 +2,24 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { isDeepStrictEqual } from 'node:util'
 import { Mutex } from 'async-mutex'
 import type { Logger } from 'pino'
-import { Type } from 'typebox'
-import type { ChangeResult, ParameterEntry, Trouble } from '../../../schemas/services.js'
+import type { ChangeResult, Trouble } from '../../../schemas/services.js'
 import { messageOf, RtkError } from '../../errors.js'
 import { attempt } from '../../platform/guard/guard.js'
-import { type Owner, runAs } from '../../platform/guard/owner.js'
-import { didYouMean } from '../../platform/nearest.js'
+import type { Owner } from '../../platform/guard/owner.js'
 import type { Clock } from '../../platform/ports/clock.js'
-import { type BatchOptions, pluginNamespace, type Store, type StoreOps } from '../../platform/store/store.js'
-import {
-  deepest,
-  type FieldProblem,
-  isTooDeep,
-  pointerNames,
-  problemOf,
-  quote,
-  relaxed,
-} from '../../platform/validate.js'
-import type { Caller, ChangeSet, RuleCheck, Source } from '../../plugin.js'
+import type { Store, StoreOps } from '../../platform/store/store.js'
+import { deepest, isTooDeep, quote } from '../../platform/validate.js'
+import type { Caller, ChangeSet, Source } from '../../plugin.js'
 import type { SeriesHookPoint } from '../hook-point.js'
 import type { Instance } from '../instance/instance.js'
-import type { ActionRecord, ParameterRecord, RuleRecord } from '../instance/registrations.js'
+import type { ActionRecord } from '../instance/registrations.js'
 import type { Tables } from '../tables.js'
+import { type Known, type Problem, planOf, unknownNames } from './change-plan.js'
 import { ChangeTrial, type ValuesBefore } from './change-trial.js'
-
-/** The store's namespace of change parameters. */
-export const configNamespace = 'config'
-
-const mostExplained = 16
-/** Of a parameter that starts an action. */
-const triggerSchema = Type.Boolean()
-/** So often the rules are asked again after one of them has set something. */
-const mostRounds = 8
-
-interface Problem {
-  name: string
-  message: string
-}
+import { ConfigValues } from './config-values.js'
 
 /** Set while a change is applied, including work that its owners' code begins meanwhile. */
 const applying = new AsyncLocalStorage<{ over: boolean }>()
-
-/** A change that was validated and sorted, before anything was touched. */
-interface Plan {
-  /** New values of parameters, in the order submitted. */
-  readonly values: Map<string, unknown>
-  readonly actions: Map<string, unknown>
-  readonly leftover: Record<string, unknown>
-  readonly problems: Problem[]
-  /** Plugins' own values that are stored in the same batch. */
-  readonly own: StoreOps[]
-  /** What the caller should know of a change that is taken. */
-  readonly remarks: Problem[]
-}
 
 /** What returns when a change is undone, besides its values. */
 interface Undo {
@@ -89,36 +54,19 @@ export interface ConfigDeps {
   settled(code: ChangeTrouble): void
 }
 
-/** Host and port of a URL, else the value itself. */
-const peerOf = (value: unknown): string => {
-  const text = String(value ?? '')
-  return text.includes('://') && URL.canParse(text) ? new URL(text).origin : text
-}
-
-/** The problem, with the field of the value it concerns. */
-const inside = ({ field, message }: FieldProblem) =>
-  field === '' ? message : `${pointerNames(field).join('.')} ${message}`
-
 /**
- * The change parameters and their values. One change is one transaction: validate all, store durably in one batch, apply
- * by owner, roll back what was stored and applied when an owner refuses. Values belong to the store, not to plugins, so
- * no reload loses one.
+ * Changes of parameters. One change is one transaction: validate all, store durably in one batch, apply by owner, roll
+ * back what was stored and applied when an owner refuses.
  */
 export class ConfigRegistry {
   readonly #deps: ConfigDeps
-  readonly #stored = new Map<string, unknown>()
-  /** Initial values of the variant: between what is stored and the default. */
-  readonly #initial = new Map<string, unknown>()
   readonly #transactions = new Mutex()
-  readonly #rejected = new WeakSet<ParameterRecord>()
-  /** Counts changes. */
-  #newest = 0
-  /** Parameter → number of the change that touched it last. */
-  readonly #changedAt = new Map<string, number>()
+  readonly values: ConfigValues
   readonly trial: ChangeTrial
 
   constructor(deps: ConfigDeps) {
     this.#deps = deps
+    this.values = new ConfigValues(deps)
     this.trial = new ChangeTrial({
       ...deps,
       window_s: deps.trial_s,
@@ -129,51 +77,19 @@ export class ConfigRegistry {
   }
 
   async load(): Promise<void> {
-    for (const [name, value] of Object.entries(await this.#deps.store.entries(configNamespace))) {
-      this.#stored.set(name, value)
-    }
+    await this.values.load()
     await this.trial.load()
   }
 
-  /**
-   * The current value. If the schema no longer accepts a stored value, the value falls back to the default, with one
-   * warning.
-   */
-  value(record: ParameterRecord): unknown {
-    const { name, schema, options } = record
-    for (const source of [this.#stored, this.#initial]) {
-      if (!source.has(name)) continue
-      const value = source.get(name)
-      if (!problemOf(schema, value)) return value
-      if (!this.#rejected.has(record)) {
-        this.#rejected.add(record)
-        const shown = options.secret ? '' : ` ${quote(value)}`
-        this.#deps.log.warn({ parameter: name }, `stored value${shown} of ${name} is no longer allowed: not used`)
-      }
-    }
-    return options.default
-  }
-
-  /** Every parameter of a plugin that runs, by name. */
-  list(): ParameterEntry[] {
-    return [...this.#deps.tables().parameters.values()]
-      .filter(({ owner }) => owner.live)
-      .map((record) => {
-        const { name, owner, schema, options } = record
-        const { default: preset, title = name, secret = false, endsLink = false, trial } = options
-        const value = this.value(record)
-        const shown = secret ? { set: !isDeepStrictEqual(value, preset) } : { default: preset, value }
-        const rest = { secret, endsLink, onTrial: trial !== undefined }
-        return { name, plugin: owner.name, title, schema: { ...schema }, ...shown, ...rest }
-      })
-      .sort((a, b) => a.name.localeCompare(b.name))
+  get #known(): Known {
+    return { tables: this.#deps.tables(), effective: (name) => this.values.effective(name) }
   }
 
   /** Sets the variant's initial values. Returns what is wrong with them. */
   setInitial(values: Readonly<Record<string, unknown>>): Problem[] {
-    const plan = this.#plan(values)
+    const plan = planOf(values, this.#known)
     // Those of a plugin that is not there yet are kept: they are checked when they are asked for.
-    for (const [name, value] of [...plan.values, ...Object.entries(plan.leftover)]) this.#initial.set(name, value)
+    for (const [name, value] of [...plan.values, ...Object.entries(plan.leftover)]) this.values.setInitial(name, value)
     return [
       ...plan.problems,
       ...[...Object.keys(plan.leftover), ...plan.actions.keys()].map((name) => ({
@@ -185,18 +101,13 @@ export class ConfigRegistry {
 
   /** Problems of values to be stored before anything is started: the command line's `--change`. */
   wrongPresets(values: Readonly<Record<string, unknown>>): Problem[] {
-    const plan = this.#plan(values)
-    return [...plan.problems, ...this.#unknown(plan.leftover)]
+    const plan = planOf(values, this.#known)
+    return [...plan.problems, ...unknownNames(plan.leftover, this.#known)]
   }
 
   /** Stores them. */
   async preset(values: Readonly<Record<string, unknown>>): Promise<void> {
-    await this.#store(this.#plan(values).values, { atStart: true })
-  }
-
-  /** The number of the newest change: an instance set up now has seen all changes up to it. */
-  get newest(): number {
-    return this.#newest
+    await this.values.write(planOf(values, this.#known).values, { atStart: true })
   }
 
   /**
@@ -206,11 +117,11 @@ export class ConfigRegistry {
   published(instances: readonly Instance[]): void {
     const seen = new Map<Owner, number>(instances.map((instance) => [instance, instance.changesSeen]))
     const missed = [...this.#deps.tables().parameters.values()].filter(
-      ({ owner, name }) => (this.#changedAt.get(name) ?? 0) > (seen.get(owner) ?? Number.POSITIVE_INFINITY),
+      ({ owner, name }) => this.values.changedAt(name) > (seen.get(owner) ?? Number.POSITIVE_INFINITY),
     )
     if (missed.length === 0) return
     void this.#transactions.runExclusive(async () => {
-      const values = new Map(missed.map((record) => [record.name, this.value(record)]))
+      const values = new Map(missed.map((record) => [record.name, this.values.of(record)]))
       const problems = await this.#apply(values, new Map(), 'plugin', values)
       const text = problems.map(({ name, message }) => `${name} ${message}`).join('; ')
       if (text)
@@ -246,21 +157,21 @@ export class ConfigRegistry {
       log.warn({ source, errors }, 'change refused')
       return { result: 'failed', leftover: submitted, errors }
     }
-    const plan = this.#plan(submitted, source)
+    const plan = planOf(submitted, this.#known, source)
     // What a person types is checked; programs may send what only other versions know.
-    const unknown = source === 'console' ? this.#unknown(plan.leftover) : []
+    const unknown = source === 'console' ? unknownNames(plan.leftover, this.#known) : []
     if (plan.problems.length + unknown.length > 0) return refused([...plan.problems, ...unknown])
 
-    const before = new Map([...plan.values.keys()].map((name) => [name, this.#stored.get(name)]))
-    const effective = new Map([...plan.values.keys()].map((name) => [name, this.#effective(name)]))
+    const before = new Map([...plan.values.keys()].map((name) => [name, this.values.stored(name)]))
+    const effective = new Map([...plan.values.keys()].map((name) => [name, this.values.effective(name)]))
     const differing = new Map(
       [...before].filter(([name]) => !isDeepStrictEqual(plan.values.get(name), effective.get(name))),
     )
     const earlier = this.trial.before
     const tried = this.trial.concerns(differing, caller)
-    const undo: Undo = { own: await this.#asStored(plan.own), trial: tried && { earlier } }
+    const undo: Undo = { own: await this.values.asStored(plan.own), trial: tried && { earlier } }
     try {
-      await this.#store(plan.values, undefined, [...plan.own, ...(tried ? this.trial.writes(tried) : [])])
+      await this.values.write(plan.values, undefined, [...plan.own, ...(tried ? this.trial.writes(tried) : [])])
     } catch (error) {
       return refused([...plan.values.keys()].map((name) => ({ name, message: messageOf(error) })))
     }
@@ -339,7 +250,7 @@ export class ConfigRegistry {
     const records = names.flatMap((name) => this.#deps.tables().parameters.get(name) ?? [])
     // A password goes with the name of its network.
     const open = records.filter(({ options }) => !options.secret)
-    const values = open.map((record) => this.value(record))
+    const values = open.map((record) => this.values.of(record))
     return {
       names: (open.length > 0 ? open : records).map(({ name, options }) => options.title ?? name).join(', '),
       tried: values.filter((value) => typeof value === 'string' && value !== '').join(', '),
@@ -348,10 +259,10 @@ export class ConfigRegistry {
 
   async #setBack(before: ValuesBefore | undefined): Promise<boolean> {
     if (before === undefined) return false
-    const effective = () => new Map([...before.keys()].map((name) => [name, this.#effective(name)]))
+    const effective = () => new Map([...before.keys()].map((name) => [name, this.values.effective(name)]))
     const tried = effective()
     try {
-      await this.#store(before, undefined, this.trial.writes(undefined))
+      await this.values.write(before, undefined, this.trial.writes(undefined))
     } catch (error) {
       this.trial.applied()
       this.#notUndone('the values before a change could not be stored', error)
@@ -367,141 +278,6 @@ export class ConfigRegistry {
   #notUndone(what: string, cause: unknown): void {
     const reason = typeof cause === 'string' ? cause : messageOf(cause)
     this.#deps.trouble('change-not-undone', { text: `${what}: ${reason}`, values: { what, reason } })
-  }
-
-  /** Sorts and validates without touching anything. */
-  #plan(submitted: Readonly<Record<string, unknown>>, source: Source = 'plugin'): Plan {
-    const { parameters, triggers, rules } = this.#deps.tables()
-    const values = new Map<string, unknown>()
-    const wanted = new Map<string, unknown>()
-    const problems: Problem[] = []
-    const isKnown = (name: string) => Object.hasOwn(submitted, name)
-    // A copy of thousands of foreign names costs milliseconds.
-    const concerns = [...parameters.keys(), ...triggers.keys()].some(isKnown)
-    const leftover: Record<string, unknown> = concerns ? { ...submitted } : submitted
-    for (const name of concerns ? Object.keys(submitted) : []) {
-      const record = parameters.get(name)
-      if (!record && !triggers.has(name)) continue
-      const raw = submitted[name]
-      delete leftover[name]
-      const { schema = triggerSchema, options } = record ?? {}
-      const value = relaxed(schema, raw)
-      const problem =
-        typeof value === 'number' && !Number.isFinite(value)
-          ? { field: '', message: 'must be finite' }
-          : problemOf(schema, value)
-      if (problem) problems.push({ name, message: `${inside(problem)}${options?.secret ? '' : `, not ${quote(raw)}`}` })
-      else (record ? values : wanted).set(name, value)
-    }
-    if (problems.length > 0) return { values, actions: wanted, leftover, problems, own: [], remarks: [] }
-    const remarks = [...this.#unknown(leftover), ...this.#forgetSecrets(values)]
-    return { values, actions: wanted, leftover, remarks, ...this.#obey(rules, values, source) }
-  }
-
-  /** Names that belong to no plugin. Of thousands, the first ones are explained. */
-  #unknown(leftover: Readonly<Record<string, unknown>>): Problem[] {
-    const { parameters, triggers } = this.#deps.tables()
-    const known = [...parameters.keys(), ...triggers.keys()]
-    const names = Object.keys(leftover).slice(0, mostExplained)
-    return names.map((name) => ({ name, message: `is an unknown parameter${didYouMean(name, known)}` }))
-  }
-
-  /** Secrets that were entered for a peer which these values replace. */
-  #forgetSecrets(values: Map<string, unknown>): Problem[] {
-    const forgotten: Problem[] = []
-    for (const { name, options } of this.#deps.tables().parameters.values()) {
-      const { boundTo = [], default: none } = options
-      if (values.has(name) || isDeepStrictEqual(this.#effective(name), none)) continue
-      const isOther = (key: string) => {
-        const before = peerOf(this.#effective(key))
-        return values.has(key) && before !== '' && before !== peerOf(values.get(key))
-      }
-      const replaced = boundTo.find(isOther)
-      if (replaced === undefined) continue
-      values.set(name, none)
-      forgotten.push({ name, message: `was removed: it was entered for another ${replaced}. Enter it again` })
-    }
-    return forgotten
-  }
-
-  /** Asks the rules, again while one of them sets something: each of them sees what is stored in the end. */
-  #obey(rules: readonly RuleRecord[], values: Map<string, unknown>, source: Source): Pick<Plan, 'problems' | 'own'> {
-    const changed: ReadonlySet<string> = new Set(values.keys())
-    const get = (name: string) => (values.has(name) ? values.get(name) : this.#effective(name))
-    for (let round = 0; round < mostRounds; round++) {
-      const problems: Problem[] = []
-      const own: StoreOps[] = []
-      let isSettled = true
-      for (const rule of rules) {
-        const concerned = rule.names.find((name) => values.has(name))
-        if (concerned === undefined) continue
-        const found = this.#check(rule, get, changed, source)
-        if (typeof found === 'string') {
-          problems.push({ name: concerned, message: found })
-          continue
-        }
-        for (const [name, value] of Object.entries(found?.set ?? {})) {
-          const problem = this.#unsettable(rule.owner, name, value)
-          if (problem) problems.push({ name: concerned, message: problem })
-          else if (!isDeepStrictEqual(get(name), value)) {
-            values.set(name, value)
-            isSettled = false
-          }
-        }
-        const namespace = pluginNamespace(rule.owner.name)
-        for (const [key, value] of Object.entries(found?.store ?? {})) own.push({ namespace, key, value })
-      }
-      if (isSettled || problems.length > 0) return { problems, own }
-    }
-    const [name = ''] = changed
-    return { problems: [{ name, message: 'the rules of the plugins contradict each other' }], own: [] }
-  }
-
-  /** Why a rule may not set this value; undefined: it may. */
-  #unsettable(owner: Owner, name: string, value: unknown): string | undefined {
-    const record = this.#deps.tables().parameters.get(name)
-    if (record?.owner !== owner) return `refused by ${owner.name}: its rule sets ${name}, which is not its parameter`
-    const problem = problemOf(record.schema, value)
-    return problem && `refused by ${owner.name}: its rule sets ${name}, which ${inside(problem)}`
-  }
-
-  /** A rule that throws refuses: its verdict is unknown. */
-  #check({ owner, check }: RuleRecord, ...given: Parameters<RuleCheck>): ReturnType<RuleCheck> {
-    try {
-      return runAs(owner, check, ...given) || undefined
-    } catch (error) {
-      return `refused by ${owner.name}: its rule failed: ${messageOf(error)}`
-    }
-  }
-
-  #effective(name: string): unknown {
-    const record = this.#deps.tables().parameters.get(name)
-    return record ? this.value(record) : undefined
-  }
-
-  #asStored(ops: readonly StoreOps[]): Promise<StoreOps[]> {
-    const { store } = this.#deps
-    return Promise.all(
-      ops.map(async ({ namespace, key }) => ({ namespace, key, value: await store.get(namespace, key) })),
-    )
-  }
-
-  /** First durable, then live. `undefined` forgets a value. */
-  async #store(
-    values: ReadonlyMap<string, unknown>,
-    options?: BatchOptions,
-    sameBatch: readonly StoreOps[] = [],
-  ): Promise<void> {
-    if (values.size === 0) return
-    const ops = [...values].map(([key, value]) => ({ namespace: configNamespace, key, value }))
-    await this.#deps.store.batch([...ops, ...sameBatch], options)
-    this.#newest += 1
-    for (const [name, value] of values) {
-      this.#changedAt.set(name, this.#newest)
-      if (value === undefined) this.#stored.delete(name)
-      else this.#stored.set(name, value)
-    }
-    this.#deps.changed()
   }
 
   async #apply(
@@ -575,7 +351,7 @@ export class ConfigRegistry {
   ): Promise<void> {
     try {
       // Values on trial before this change stay on trial.
-      await this.#store(stored, undefined, [...own, ...(trial ? this.trial.writes(trial.earlier) : [])])
+      await this.values.write(stored, undefined, [...own, ...(trial ? this.trial.writes(trial.earlier) : [])])
       if (trial) this.trial.end(trial.earlier)
     } catch (error) {
       // The stored value stays on trial: it is retried at the end of the trial.

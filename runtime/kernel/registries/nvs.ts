@@ -1,7 +1,7 @@
 import { RtkError } from '../../errors.js'
 import { isProtected, type Store } from '../../platform/store/store.js'
 import { quote } from '../../platform/validate.js'
-import { configNamespace } from './config.js'
+import { configNamespace } from './config-values.js'
 
 const keyRule = /^[^\p{Cc}]{1,64}$/u
 const longestValue_bytes = 4_000
