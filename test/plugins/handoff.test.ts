@@ -244,7 +244,7 @@ t.test('a station with a ZED', async (t) => {
     const port = name === 'mqtt-broker' ? { port: mqtt } : {}
     plugins[name] = [await shippedPlugin(name), { ...variant.plugins[name], ...port }]
   }
-  const changes = { ...variant.changes, 'mqtt-port': mqtt, 'udp-port': await freeUdpPort() }
+  const changes = { ...variant.changes, 'mqtt-port': mqtt, 'udp-port': await freeUdpPort(), 'ntrip-caster-port': 0 }
   const { station, check } = await observedStation(t, {
     plugins,
     clock: new ManualClock(),
