@@ -50,6 +50,15 @@ export type {
   ListenOptions,
   ListenTls,
 } from './gateway/net/types.js'
+export {
+  type DeliverOptions,
+  deliver,
+  doubling,
+  nextWait_ms,
+  Undelivered,
+  type Unwillingness,
+  type Waits,
+} from './platform/fetch/deliver.js'
 export type { Fetch, FetchOptions } from './platform/fetch/types.js'
 export { CertificateFiles } from './platform/files/certificate-files.js'
 export type { DataDir, DataDirOptions } from './platform/files/data-files.js'

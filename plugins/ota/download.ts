@@ -1,11 +1,14 @@
 import { join } from 'node:path'
-import { type Fetch, type FetchOptions, type FileSystem, nodeFileSystem, RtkError, StateFile } from 'rtk-base/plugin'
+import { deliver, type Fetch, type FileSystem, nodeFileSystem, RtkError, StateFile, Undelivered } from 'rtk-base/plugin'
 import { updateErrors } from 'rtk-base/services'
 import { Type } from 'typebox'
 
 const redirects = 5
 /** Until the head of the answer, and between two pieces. */
 const silence_ms = 60_000
+
+/** A person waits for the update. */
+const mostAsked_ms = 300_000
 
 /** The image to which the partial file belongs. */
 const Meta = Type.Object({ url: Type.String(), etag: Type.String() })
@@ -95,11 +98,10 @@ export class Download {
       return this.#attempt(url, { largest_bytes, signal, paced, progress })
     }
     const goesOn = have > 0 && response.status === 206 && rangeOf(response)?.start === have
-    if (!goesOn && response.status !== 200) {
+    if (!goesOn && response.status === 206) {
       await response.body?.cancel()
-      const text = `${url.host} answered ${response.status}${response.status === 206 ? ' with another range than was asked for' : ''}`
-      if (response.status === 206) await this.discard()
-      throw new RtkError('RTK_ERR_FETCH_ANSWER', text)
+      await this.discard()
+      throw new Undelivered('later', `${url.host} answered 206 with another range than was asked for`)
     }
     // Requested uncompressed: a compressed transfer has another length than its content.
     const isPlain = (response.headers.get('content-encoding') ?? 'identity') === 'identity'
@@ -135,7 +137,7 @@ export class Download {
 
   #request(url: URL, have: number, etag: string, left: number, signal: AbortSignal): Promise<Response> {
     const { fetch, ca } = this.#deps
-    const options: FetchOptions = {
+    return deliver(fetch, url, {
       headers: { 'accept-encoding': 'identity', ...(have > 0 && { range: `bytes=${have}-`, 'if-range': etag }) },
       timeout_ms: silence_ms,
       // The limit counts all of it; one answer may begin again.
@@ -144,8 +146,10 @@ export class Download {
       // https never leads to http; http is for this machine alone.
       ...(url.protocol === 'https:' && { redirects }),
       ...(ca !== '' && { extraCa: ca }),
-    }
-    return fetch(url, options)
+      means: (status) => (status === 206 || (status === 416 && have > 0) ? 'taken' : undefined),
+      explain: ({ status }) => `${url.host} answered ${status}`,
+      mostAsked_ms,
+    })
   }
 
   /** The mark goes before the content: a part is never taken for another content's. */

@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type ImageManifest, unpackImage } from 'rtk-base/image'
 import { pause } from 'rtk-base/link'
-import { type EventSource, type PluginContext, RtkError, unavailable } from 'rtk-base/plugin'
+import { type EventSource, nextWait_ms, type PluginContext, RtkError, Undelivered, unavailable } from 'rtk-base/plugin'
 import type { UpdateStateName } from 'rtk-base/schemas'
 import { device, type FirmwareInstaller, pluginUpdates, updateErrors } from 'rtk-base/services'
 import { checkUrl, type Download } from './download.js'
@@ -18,9 +18,7 @@ const errorCode = 'update-failed'
 /** The answer goes out first. */
 const restart_ms = 1_000
 /** Attempts without a byte more, with these pauses. */
-const pauses_ms = [2_000, 5_000, 10_000, 30_000, 60_000, 60_000, 60_000]
-/** Another attempt gives the same, unless the server is only busy (408, 429). */
-const refused = /answered 4(?!08|29)\d\d/
+const waits = { ladder_ms: [2_000, 5_000, 10_000, 30_000, 60_000, 60_000, 60_000], givesUp: true }
 const hopeless = /^RTK_ERR_(FETCH_(URL|CERTIFICATE|REDIRECT|TOO_LARGE)|IMAGE_LARGE|ABORTED|DATA_|STORE_)/
 const mebi = 1_048_576
 
@@ -232,11 +230,12 @@ export class Updates implements FirmwareInstaller {
       } catch (error) {
         const { code = '', message } = error as { code?: string; message: string }
         if (this.#cancel?.signal.aborted) throw new RtkError('RTK_ERR_ABORTED', 'it was cancelled')
-        if (signal.aborted || hopeless.test(code) || refused.test(message)) throw error
+        const isRefused = error instanceof Undelivered && error.why === 'refused'
+        if (signal.aborted || hopeless.test(code) || isRefused) throw error
         if (clock.monotonic() - begun_ms > longest_ms(size)) throw error
         // Trickling data is not progress.
         failures = received - before >= leastWindow_bytes ? 1 : failures + 1
-        const pause_ms = pauses_ms[failures - 1]
+        const pause_ms = nextWait_ms(failures, error, waits)
         if (pause_ms === undefined) throw error
         log.warn({ err: error }, `the download stopped: ${message}; it resumes in ${pause_ms / 1000} s`)
         await pause(this.#ctx.timers, pause_ms)

@@ -1,17 +1,21 @@
 import { createHash } from 'node:crypto'
 import { frameNames } from 'rtk-base/gnss'
-import { iso, type PluginContext, RtkError } from 'rtk-base/plugin'
+import { iso, nextWait_ms, type PluginContext, RtkError, Undelivered } from 'rtk-base/plugin'
 import { device, rawData } from 'rtk-base/services'
 import Type, { type Static } from 'typebox'
 import { Value } from 'typebox/value'
-import { type Csrs, CsrsTrouble } from './csrs.js'
+import { blocked_ms, type Csrs } from './csrs.js'
 import type { Covariance, Determined } from './determined.js'
 import { readSum } from './sum.js'
 
 const hour_ms = 3_600_000
 /** Waits after failures: the service asks its users to be polite. */
-const retries_ms = [60_000, 300_000, 900_000, hour_ms, 3 * hour_ms, 6 * hour_ms]
-const blocked_ms = 6 * hour_ms
+const waits = {
+  ladder_ms: [60_000, 300_000, 900_000, hour_ms, 3 * hour_ms, 6 * hour_ms],
+  givesUp: true,
+  spread: [0.9, 1.1],
+} as const
+const mostBlocked = 4
 const poll_ms = 30_000
 const look_ms = 10_000
 /** The service has rapid orbits of a day so long after its end. */
@@ -228,8 +232,8 @@ export class PppJobs {
     }
     const rinex = await ctx.services.use(rawData).rinex(job.from, job.to, 'csrs-ppp')
     if (this.#job !== job) return
-    if (!rinex || rinex.span_s < shortest_s) throw new CsrsTrouble('refused', 'less than an hour was recorded')
-    if (rinex.missing > rinex.epochs) throw new CsrsTrouble('refused', 'more than half of the observations are missing')
+    if (!rinex || rinex.span_s < shortest_s) throw new Undelivered('refused', 'less than an hour was recorded')
+    if (rinex.missing > rinex.epochs) throw new Undelivered('refused', 'more than half of the observations are missing')
     const session: Session = {
       ...{ from: job.from, to: job.to, epochs: rinex.epochs, missing: rinex.missing, antenna: rinex.antenna },
       ...(rinex.isCalibrated !== undefined && { calibrated: rinex.isCalibrated }),
@@ -249,18 +253,18 @@ export class PppJobs {
     const { service } = this.#deps
     const status = await service.status(job.key)
     if (this.#job !== job) return
-    if (status === 'error') throw new CsrsTrouble('refused', 'the service could not process the file')
+    if (status === 'error') throw new Undelivered('refused', 'the service could not process the file')
     if (status === 'processing') {
-      if (now_ms - job.since > longest_ms) throw new CsrsTrouble('refused', 'the service has not finished within a day')
+      if (now_ms - job.since > longest_ms) throw new Undelivered('refused', 'the service has not finished within a day')
       return this.#keep({ ...job, tries: 0, text: '', next: now_ms + poll_ms })
     }
     const found = readSum(await service.report(job.key))
     if (this.#job !== job) return
     if (typeof found === 'string')
-      throw new CsrsTrouble('refused', `the report of the service cannot be used: ${found}`)
+      throw new Undelivered('refused', `the report of the service cannot be used: ${found}`)
     const height = job.session?.height ?? 0
     if (found.height_m !== undefined && Math.abs(found.height_m - height) > 0.001) {
-      throw new CsrsTrouble('refused', `the service used an antenna height of ${found.height_m} m, not ${height} m`)
+      throw new Undelivered('refused', `the service used an antenna height of ${found.height_m} m, not ${height} m`)
     }
     await this.add(found, 'csrs-ppp', height, job)
   }
@@ -268,20 +272,13 @@ export class PppJobs {
   async #failed(before: Job, error: Error): Promise<void> {
     const job = this.#job
     if (!job || job.from !== before.from) return
-    const kind = error instanceof CsrsTrouble ? error.kind : 'retry'
-    const wait_ms = kind === 'blocked' ? blocked_ms : retries_ms[job.tries]
-    const now_ms = this.#now_ms()
-    if (kind === 'refused' || wait_ms === undefined || (kind === 'blocked' && job.tries >= 4)) {
+    const { wait_ms: asked_ms, why } = error instanceof Undelivered ? error : { wait_ms: 0, why: 'later' }
+    const wait_ms = nextWait_ms(job.tries + 1, error, waits)
+    const isBlocked = asked_ms >= blocked_ms
+    if (why === 'refused' || wait_ms === undefined || (isBlocked && job.tries >= mostBlocked)) {
       return this.#keep({ ...job, state: 'failed', text: error.message })
     }
     const state = job.state === 'submitting' ? 'converting' : job.state
-    const jitter = 0.9 + 0.2 * Math.random()
-    await this.#keep({
-      ...job,
-      state,
-      tries: job.tries + 1,
-      text: error.message,
-      next: Math.round(now_ms + wait_ms * jitter),
-    })
+    await this.#keep({ ...job, state, tries: job.tries + 1, text: error.message, next: this.#now_ms() + wait_ms })
   }
 }

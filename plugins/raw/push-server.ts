@@ -1,14 +1,14 @@
 /** A server that takes files by HTTP PUT, and that shows by HEAD that it has them. */
 import { createHash } from 'node:crypto'
-import { hostTrouble, type Reach, refusedAddress, urlHost } from 'rtk-base/link'
-import { anySignal, type PluginContext, RtkError } from 'rtk-base/plugin'
+import { hostTrouble, type Reach, urlHost } from 'rtk-base/link'
+import { anySignal, deliver, type PluginContext, RtkError, Undelivered } from 'rtk-base/plugin'
 import { storedPieces } from './hour-files.js'
 
 /** Of every request; each has a shorter limit of its own. */
 const longest_ms = 6 * 3_600_000
 const answer_ms = 60_000
 const shortestPause_ms = 10
-const mostText_bytes = 65_536
+const mostAsked_ms = 6 * 3_600_000
 /** The slowest uplink that is waited for. */
 const least_bytes_s = 2_000
 
@@ -21,19 +21,6 @@ export interface PushTarget {
   readonly ca: () => string
   readonly reach: Reach
   readonly rate_bytes_s: number
-}
-
-/** `later`: the server is not well. `refused`: a person has to do something. `file`: only this file fails. */
-export class PushTrouble extends Error {
-  readonly kind: 'later' | 'refused' | 'file'
-  /** The server asks to wait so long. */
-  readonly wait_ms: number
-
-  constructor(kind: PushTrouble['kind'], message: string, wait_ms = 0) {
-    super(message)
-    this.kind = kind
-    this.wait_ms = wait_ms
-  }
 }
 
 /** Of the bytes of a file. */
@@ -90,7 +77,7 @@ export class PushServer {
   /**
    * Sends a file, unless the server has it. Resolves when the server has proved that it has all of it.
    * @param name of the file on the server
-   * @throws PushTrouble, or an error of the file system
+   * @throws Undelivered, or an error of the file system
    */
   async send(name: string, file: string, signal: AbortSignal): Promise<void> {
     const digest = await digestOf(file)
@@ -105,8 +92,7 @@ export class PushServer {
     try {
       const limit_ms = answer_ms + (digest.bytes / Math.min(least_bytes_s, this.#target.rate_bytes_s)) * 1_000
       const body = ReadableStream.from(this.#pieces(file, ended.signal)) as unknown as ReadableStream
-      const response = await this.#request(name, { method: 'PUT', headers, body, duplex: 'half' }, limit_ms, signal)
-      if (!response.ok) throw refusal('PUT', response)
+      await this.#request(name, { method: 'PUT', headers, body, duplex: 'half' }, limit_ms, signal)
     } finally {
       // Nobody reads the rest.
       ended.abort(undefined)
@@ -118,7 +104,7 @@ export class PushServer {
       other: 'it took the file and has another one under its name',
       unknown: 'it does not show the length of files (HEAD), which is needed to know that they arrived',
     }
-    throw new PushTrouble(found === 'unknown' ? 'refused' : 'file', `${this.#place}: ${texts[found]}`)
+    throw new Undelivered(found === 'unknown' ? 'refused' : 'item', `${this.#place}: ${texts[found]}`)
   }
 
   get #place(): string {
@@ -126,16 +112,14 @@ export class PushServer {
   }
 
   async #look(name: string, digest: Digest, signal: AbortSignal): Promise<Evidence | 'missing'> {
-    const response = await this.#request(name, { method: 'HEAD' }, answer_ms, signal)
-    if (response.status === 404 || response.status === 410) return 'missing'
-    if (!response.ok) throw refusal('HEAD', response)
-    return evidenceOf(response.headers, digest)
+    const { headers, ok } = await this.#request(name, { method: 'HEAD' }, answer_ms, signal)
+    return ok ? evidenceOf(headers, digest) : 'missing'
   }
 
-  /** Redirects are not followed: the login is for this server. @throws PushTrouble */
+  /** Redirects are not followed: the login is for this server. @throws Undelivered */
   async #request(
     name: string,
-    init: RequestInit & { headers?: Readonly<Record<string, string>>; duplex?: 'half' },
+    init: RequestInit & { method: 'HEAD' | 'PUT'; headers?: Readonly<Record<string, string>>; duplex?: 'half' },
     limit_ms: number,
     signal: AbortSignal,
   ): Promise<Response> {
@@ -149,14 +133,18 @@ export class PushServer {
     try {
       const ca = this.#target.ca()
       const limits = { signal: ended.signal, timeout_ms: longest_ms, maxBytes: Number.MAX_SAFE_INTEGER }
-      const options = { ...init, headers, ...limits, refuses: this.#refuses, ...(ca && { extraCa: ca }) }
-      const response = await this.#ctx.fetch(`${url.replace(/\/+$/, '')}/${name}`, options)
-      await drained(response)
+      const { method } = init
+      const response = await deliver(this.#ctx.fetch, `${url.replace(/\/+$/, '')}/${name}`, {
+        ...{ ...init, headers, ...limits, refuses: this.#refuses, ...(ca && { extraCa: ca }) },
+        means: (status) =>
+          method === 'HEAD' && missing.has(status) ? 'taken' : ofFile.has(status) ? 'item' : undefined,
+        explain: (answer) => refusal(method, answer),
+        forbidden: (trouble) => `raw-push-url ${trouble}`,
+        mostAsked_ms,
+      })
+      // The text of an answer is for nobody.
+      await response.body?.cancel()
       return response
-    } catch (error) {
-      const refused = refusedAddress(error)
-      if (refused) throw new PushTrouble('refused', `raw-push-url ${refused}`)
-      throw new PushTrouble('later', (error as Error).message)
     } finally {
       void cancel()
       ended.release()
@@ -190,17 +178,6 @@ export class PushServer {
   }
 }
 
-/** The text of an answer is for nobody. A short one is read, so that the connection can be used again. */
-async function drained({ body }: Response): Promise<void> {
-  let bytes = 0
-  try {
-    for await (const piece of (body ?? []) as AsyncIterable<Uint8Array>) {
-      bytes += piece.length
-      if (bytes > mostText_bytes) return
-    }
-  } catch {}
-}
-
 const texts: Readonly<Record<number, string>> = {
   401: 'check raw-push-login',
   403: 'check raw-push-login, and its rights there',
@@ -211,21 +188,13 @@ const texts: Readonly<Record<number, string>> = {
 }
 /** Of the file itself. */
 const ofFile = new Set([400, 411, 413, 415, 422])
-const passing = new Set([408, 425, 429])
+const missing = new Set([404, 410])
 
-function refusal(method: 'HEAD' | 'PUT', { headers, status, url }: Response): PushTrouble {
+function refusal(method: 'HEAD' | 'PUT', { status, url }: Response): string {
   const text = `${new URL(url).host} answered ${status} to ${method}`
-  if (status < 400) return new PushTrouble('refused', `${text}: set raw-push-url to the address to which it redirects`)
+  if (status < 400) return `${text}: set raw-push-url to the address to which it redirects`
   const advice = texts[status] ?? (status === 405 || status === 501 ? `it must allow ${method} there` : undefined)
-  const lasts = status < 500 ? !passing.has(status) : status === 501
-  const kind = lasts ? (ofFile.has(status) ? 'file' : 'refused') : 'later'
-  return new PushTrouble(kind, advice ? `${text}: ${advice}` : text, retryAfter_ms(headers))
-}
-
-/** RFC 9110, 10.2.3. A date counts as no wait: the clocks may differ. */
-function retryAfter_ms(headers: Headers): number {
-  const text = headers.get('retry-after') ?? ''
-  return /^\d{1,6}$/.test(text) ? Number(text) * 1_000 : 0
+  return advice ? `${text}: ${advice}` : text
 }
 
 /** The server's address is no secret, and its login does not travel in plain text. @returns what is wrong with it */

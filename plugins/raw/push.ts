@@ -1,16 +1,15 @@
 /** Closed hours to the operator's server: one at a time, oldest first, until the server has proved that it has them. */
-import { Backoff } from 'rtk-base/link'
-import type { Dispose, PluginContext } from 'rtk-base/plugin'
+import { type Dispose, doubling, nextWait_ms, type PluginContext, Undelivered } from 'rtk-base/plugin'
 import { device } from 'rtk-base/services'
 import type { Archive } from './archive.js'
 import { type ArchivedHour, hour_ms } from './hour-files.js'
-import { PushServer, type PushTarget, PushTrouble } from './push-server.js'
+import { PushServer, type PushTarget } from './push-server.js'
 
 /** Several stations that close their hours together do not push together. */
 const look_ms = 300_000
 const watch_ms = 600_000
-const refused_ms = 900_000
-const mostWait_ms = 6 * hour_ms
+const spread = [0.8, 1.2] as const
+const waits = { ladder_ms: doubling(30_000, hour_ms), refused_ms: 900_000, spread }
 /** A file that fails alone is left out for so long. */
 const aside_ms = hour_ms
 const danger_ms = 2 * hour_ms
@@ -39,7 +38,7 @@ interface Deps {
 
 export class RawPush {
   readonly #deps: Deps
-  readonly #backoff = new Backoff({ first_ms: 30_000, longest_ms: hour_ms, spread: [0.8, 1.2] })
+  #failures = 0
   /** Files that fail alone: until when (monotonic), and why. */
   readonly #aside = new Map<string, { readonly until_ms: number; readonly reason: string }>()
   #ended = new AbortController()
@@ -63,10 +62,10 @@ export class RawPush {
     this.#ended.abort()
     this.#ended = new AbortController()
     this.#aside.clear()
-    this.#backoff.reset()
+    this.#failures = 0
     this.#trouble = ''
     this.#clearErrors()
-    this.#plan(this.#backoff.next())
+    this.#plan(nextWait_ms(++this.#failures, undefined, waits) ?? 0)
   }
 
   /** Resolves when nothing is sent or written any more. */
@@ -110,7 +109,7 @@ export class RawPush {
     if (isOver()) return
     const wait_ms = await this.#pushNext(signal).catch((error: Error) => (isOver() ? 0 : this.#failed(error)))
     if (isOver()) return
-    this.#plan(Math.min(wait_ms, mostWait_ms))
+    this.#plan(wait_ms)
     await this.#watch()
   }
 
@@ -131,7 +130,7 @@ export class RawPush {
     try {
       await new PushServer(ctx, given).send(name, await archive.fileOf(hour), signal)
     } catch (error) {
-      const isOfFile = !(error instanceof PushTrouble) || error.kind === 'file'
+      const isOfFile = !(error instanceof Undelivered) || error.why === 'item'
       if (isOfFile && !signal.aborted) {
         const until_ms = ctx.clock.monotonic() + aside_ms
         this.#aside.set(hour.name, { until_ms, reason: (error as Error).message })
@@ -147,7 +146,7 @@ export class RawPush {
     // Deleted while it was sent.
     if (!isThere && this.#deleted > 0) this.#deleted--
     this.#aside.delete(hour.name)
-    this.#backoff.reset()
+    this.#failures = 0
     this.#trouble = ''
     ctx.log.debug({ file: name }, 'an hour of raw data was pushed')
     return 0
@@ -155,9 +154,8 @@ export class RawPush {
 
   #failed(error: Error): number {
     this.#trouble = error.message
-    const { kind = 'later', wait_ms = 0 } = error instanceof PushTrouble ? error : {}
     this.#deps.ctx.log.debug({ err: error }, 'an hour of raw data was not pushed: it is tried again')
-    return Math.max(this.#backoff.next(), wait_ms, kind === 'refused' ? refused_ms : 0)
+    return nextWait_ms(++this.#failures, error, waits) ?? 0
   }
 
   #utc_ms(): number {

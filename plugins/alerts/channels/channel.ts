@@ -15,20 +15,7 @@ export interface Channel {
   readonly name: string
   /**
    * Resolves when the receiver has accepted it.
-   * @throws ChannelTrouble with a reason without secrets
+   * @throws Undelivered with a reason without secrets
    */
   send(message: Message, signal: AbortSignal): Promise<void>
-}
-
-/** `refused`: a person has to do something, so attempts are rare. */
-export class ChannelTrouble extends Error {
-  readonly kind: 'later' | 'refused'
-  /** The receiver asks to wait so long. */
-  readonly wait_ms: number
-
-  constructor(kind: ChannelTrouble['kind'], message: string, wait_ms = 0) {
-    super(message)
-    this.kind = kind
-    this.wait_ms = wait_ms
-  }
 }

@@ -1,13 +1,12 @@
 /** Webhooks: POST of JSON or of a template, signed. */
 import { createHmac } from 'node:crypto'
-import { hostTrouble, type Reach, type Refuses, refusedAddress, urlHost } from 'rtk-base/link'
-import type { PluginContext } from 'rtk-base/plugin'
+import { hostTrouble, type Reach, type Refuses, urlHost } from 'rtk-base/link'
+import { deliver, type PluginContext } from 'rtk-base/plugin'
 import { type Static, Type } from 'typebox'
-import { type Channel, ChannelTrouble, type Message } from './channel.js'
+import type { Channel, Message } from './channel.js'
 import { filled, templateTrouble } from './template.js'
 
 const answer_ms = 20_000
-const longestWait_s = 3_600
 const mostHeaders = 8
 const name = /^[A-Za-z0-9-]{1,64}$/
 /** Set by this plugin or by the connection. */
@@ -127,32 +126,16 @@ export class HookChannel implements Channel {
       'x-rtk-base-timestamp': timestamp,
       ...(secret !== '' && { 'x-rtk-base-signature': signatureOf(secret, timestamp, body) }),
     }
-    const response = await this.#post(url, { method: 'POST', body, headers }, signal)
-    if (!response.ok) throw refusal(response)
-  }
-
-  async #post(
-    url: string,
-    init: { method: string; body: string; headers: Record<string, string> },
-    signal: AbortSignal,
-  ) {
     const ca = url.startsWith('https:') ? this.#ca() : ''
-    try {
-      const response = await this.#ctx.fetch(url, {
-        ...init,
-        signal,
-        timeout_ms: answer_ms,
-        refuses: this.#refuses,
-        ...(ca && { extraCa: ca }),
-      })
-      // Nobody reads the answer: it may repeat what was sent.
-      await response.body?.cancel()
-      return response
-    } catch (error) {
-      const refused = refusedAddress(error)
-      if (refused) throw new ChannelTrouble('refused', `it ${refused}`)
-      throw new ChannelTrouble('later', withoutPath((error as Error).message, url))
-    }
+    const response = await deliver(this.#ctx.fetch, url, {
+      ...{ method: 'POST', body, headers, signal, timeout_ms: answer_ms, refuses: this.#refuses },
+      ...(ca && { extraCa: ca }),
+      explain: refusal,
+      forbidden: (trouble) => `it ${trouble}`,
+      unanswered: (message) => withoutPath(message, url),
+    })
+    // Nobody reads the answer: it may repeat what was sent.
+    await response.body?.cancel()
   }
 }
 
@@ -162,14 +145,8 @@ function withoutPath(text: string, url: string): string {
   return text.replaceAll(url, host).replaceAll(`${origin}${pathname}`, host)
 }
 
-const passing = new Set([408, 425, 429])
-
-function refusal({ headers, status }: Response): ChannelTrouble {
+function refusal({ status }: Response): string {
   const text = `it answered ${status}`
-  const wait = headers.get('retry-after') ?? ''
-  const wait_ms = /^\d{1,5}$/.test(wait) ? Math.min(Number(wait), longestWait_s) * 1_000 : 0
-  if (status < 400) return new ChannelTrouble('refused', `${text}: enter the address to which it redirects`)
-  const isLater = status >= 500 || passing.has(status)
-  const advice = status === 401 || status === 403 ? ': check its secret and headers' : ''
-  return new ChannelTrouble(isLater ? 'later' : 'refused', `${text}${advice}`, wait_ms)
+  if (status < 400) return `${text}: enter the address to which it redirects`
+  return status === 401 || status === 403 ? `${text}: check its secret and headers` : text
 }

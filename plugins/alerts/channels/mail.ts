@@ -1,8 +1,8 @@
 /** E-mail by SMTP. The library is loaded with the first mail. */
 import { connect, type Socket } from 'node:net'
 import { asciiHost, checkedLookup, type Refuses } from 'rtk-base/link'
-import type { PluginContext } from 'rtk-base/plugin'
-import { type Channel, ChannelTrouble, type Message } from './channel.js'
+import { type PluginContext, Undelivered } from 'rtk-base/plugin'
+import type { Channel, Message } from './channel.js'
 
 /** From the connection to the server's acceptance. */
 const whole_ms = 60_000
@@ -48,7 +48,7 @@ export class MailChannel implements Channel {
       })
       await this.#submit(message, socket)
     } catch (error) {
-      if (isLate) throw new ChannelTrouble('later', `no acceptance within ${whole_ms / 1_000} s`)
+      if (isLate) throw new Undelivered('later', `no acceptance within ${whole_ms / 1_000} s`)
       throw troubleOf(error as SmtpError)
     } finally {
       void late()
@@ -130,18 +130,18 @@ const byCode: Readonly<Record<string, string>> = {
 }
 
 /** The server's own words may repeat what was sent, the login too: only its code is kept. */
-function troubleOf({ code = '', command = '', message, responseCode = 0 }: SmtpError): ChannelTrouble {
+function troubleOf({ code = '', command = '', message, responseCode = 0 }: SmtpError): Undelivered {
   const known = byCode[code]
-  if (known) return new ChannelTrouble('later', known)
-  if (code === 'EAUTH') return new ChannelTrouble('refused', 'it rejects user and password')
+  if (known) return new Undelivered('later', known)
+  if (code === 'EAUTH') return new Undelivered('refused', 'it rejects user and password')
   if (/certificate|self[- ]signed|altname/i.test(message))
-    return new ChannelTrouble('refused', 'its certificate is not trusted: check the host name, or set alerts.ca')
+    return new Undelivered('refused', 'its certificate is not trusted: check the host name, or set alerts.ca')
   if (code === 'ETLS' || command === 'STARTTLS')
-    return new ChannelTrouble('refused', 'it does not offer TLS as set: check alerts-mail-tls and the port')
+    return new Undelivered('refused', 'it does not offer TLS as set: check alerts-mail-tls and the port')
   if (responseCode > 0) {
     const kind = responseCode >= 500 ? 'refused' : 'later'
-    return new ChannelTrouble(kind, `it answered ${responseCode}${command && ` to ${command.slice(0, 32)}`}`)
+    return new Undelivered(kind, `it answered ${responseCode}${command && ` to ${command.slice(0, 32)}`}`)
   }
-  if (/closed/i.test(message)) return new ChannelTrouble('later', 'the server closed the connection')
-  return new ChannelTrouble('later', `the mail was not accepted${code && ` (${code})`}`)
+  if (/closed/i.test(message)) return new Undelivered('later', 'the server closed the connection')
+  return new Undelivered('later', `the mail was not accepted${code && ` (${code})`}`)
 }

@@ -1,12 +1,10 @@
-import { type PluginContext, RtkError } from 'rtk-base/plugin'
+import { doubling, nextWait_ms, type PluginContext, RtkError, Undelivered } from 'rtk-base/plugin'
 import { Type } from 'typebox'
-import { type Channel, ChannelTrouble, type Message } from './channel.js'
+import type { Channel, Message } from './channel.js'
 
 /** Notices that are kept; a notice that leaves undelivered is given up. */
 export const mostNotices = 200
-const first_ms = 30_000
-const longest_ms = 3_600_000
-const refused_ms = 900_000
+export const waits = { ladder_ms: doubling(30_000, 3_600_000), refused_ms: 900_000, spread: [0.8, 1.2] } as const
 const givenUp_ms = 24 * 3_600_000
 /** A single failure is no error of the station yet. */
 const reportedFrom = 2
@@ -39,13 +37,6 @@ export const StoredNotice = Type.Object({
   deliveries: Type.Record(Type.String(), Delivery),
 })
 export type StoredNotice = Type.Static<typeof StoredNotice>
-
-/** Wait after a failure: doubles from half a minute to an hour. @param random 0 to 1, so that stations do not return together */
-export function waitAfter(tries: number, trouble: Pick<ChannelTrouble, 'kind' | 'wait_ms'>, random: number): number {
-  const base_ms = Math.min(longest_ms, first_ms * 2 ** Math.min(20, tries - 1))
-  const least_ms = Math.max(trouble.wait_ms, trouble.kind === 'refused' ? refused_ms : 0)
-  return Math.round(Math.max(base_ms, least_ms) * (0.8 + 0.4 * random))
-}
 
 interface Deps {
   readonly ctx: PluginContext
@@ -157,8 +148,8 @@ export class Outbox {
     } else {
       const now_ms = ctx.clock.monotonic()
       const isOver = now_ms - notice.made_ms >= givenUp_ms
-      const next_ms = now_ms + waitAfter(tries, trouble, Math.random())
-      if (trouble.kind === 'later') this.#postpone(channel.name, next_ms)
+      const next_ms = now_ms + (nextWait_ms(tries, trouble, waits) ?? 0)
+      if (trouble.why === 'later') this.#postpone(channel.name, next_ms)
       else this.#away.delete(channel.name)
       const reason = trouble.message.slice(0, 300)
       this.#set(notice, channel.name, { state: isOver ? 'failed' : 'waiting', tries, next_ms, reason })
@@ -238,16 +229,16 @@ export class Outbox {
   }
 }
 
-async function attempt(channel: Channel, given: Message, signal: AbortSignal): Promise<ChannelTrouble | undefined> {
+async function attempt(channel: Channel, given: Message, signal: AbortSignal): Promise<Undelivered | undefined> {
   const { id, t_s, from, what, kind, severity, group, count, subject, text, names } = given
   const message: Message = { id, t_s, from, what, kind, severity, group, count, subject, text, names }
   try {
     await channel.send(message, signal)
     return undefined
   } catch (error) {
-    if (error instanceof ChannelTrouble) return error
+    if (error instanceof Undelivered) return error
     // Texts of other errors may have secrets.
     const text = error instanceof RtkError ? error.code : 'an error of this program'
-    return new ChannelTrouble('later', text)
+    return new Undelivered('later', text)
   }
 }

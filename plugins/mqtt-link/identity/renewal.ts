@@ -1,14 +1,14 @@
-import { type PluginContext, readRecord, unavailable } from 'rtk-base/plugin'
+import { nextWait_ms, type PluginContext, readRecord, Undelivered, unavailable } from 'rtk-base/plugin'
 import { device } from 'rtk-base/services'
 import { failureOf } from '../failure.js'
 import { certificateInfo, day, type Identity, requireCertificate } from './certificate.js'
 import type { CertificateRequest } from './certificate-request.js'
-import type { NotYet } from './est.js'
+import { notYet, reEnrol } from './est.js'
 import type { IdentityStore } from './identity-store.js'
 
 const look_ms = 600_000
-const retry_s = 3_600
-const longestRetry_s = 86_400
+const retry_ms = 3_600_000
+const waitSpread = [0.5, 1.5] as const
 /** A certificate is renewed in the last third of its life; up to a twentieth earlier, so that a fleet spreads. */
 const lastPart = 1 / 3
 const spread = 1 / 20
@@ -81,7 +81,7 @@ export class Renewal {
     this.#running = true
     try {
       const { serial, until } = await this.#reEnrolled(est)
-      this.#notBefore_ms = this.#ctx.clock.monotonic() + retry_s * 1000
+      this.#notBefore_ms = this.#ctx.clock.monotonic() + retry_ms
       this.#ctx.log.info({ serial }, 'a new certificate was issued; reconnecting with it')
       // In a later turn: a caller over MQTT gets the answer over the session that this ends.
       setImmediate(() => this.#reconnect())
@@ -95,14 +95,20 @@ export class Renewal {
 
   async #reEnrolled(url: string): Promise<{ serial: string; until: number }> {
     const identity = await this.#identities.current()
-    if (identity.cert === undefined) throw new Error('no certificate to renew: set mqtt-link.cert and key')
+    const { cert: old, key: oldKey } = identity
+    if (old === undefined || oldKey === undefined)
+      throw new Error('no certificate to renew: set mqtt-link.cert and key')
     const { requestLike, issuedFor } = await import('./certificate-request.js')
-    const { reEnrol } = await import('./est.js')
-    this.#open ??= await requestLike(identity.cert)
+    this.#open ??= await requestLike(old)
     const { request, key } = this.#open
-    const answer = await reEnrol({ url, ca: await this.#authority(identity) }, identity, request)
+    const answer = await reEnrol(
+      this.#ctx.fetch,
+      { url, ca: await this.#authority(identity) },
+      { cert: old, key: oldKey },
+      request,
+    )
     this.#open = undefined
-    const cert = issuedFor(key, identity.cert, answer)
+    const cert = issuedFor(key, old, answer)
     const info = certificateInfo(cert)
     const utc_s = this.#ctx.services.use(device).utc_ms() / 1000
     if (utc_s > 0 && info.until <= utc_s) throw new Error(`the new certificate expired on ${day(info.until)} already`)
@@ -119,11 +125,11 @@ export class Renewal {
   }
 
   #failed(error: Error): string {
-    const after_s = (error as Partial<NotYet>).after_s
-    if (after_s === undefined) this.#open = undefined
-    const wait_s = after_s === undefined ? retry_s : Math.min(after_s, longestRetry_s)
-    // 0.5 to 1.5 times this, so that stations that failed together do not come back together.
-    this.#notBefore_ms = this.#ctx.clock.monotonic() + wait_s * 1000 * (0.5 + Math.random())
+    const isOpen = error instanceof Undelivered && error.status === notYet
+    if (!isOpen) this.#open = undefined
+    const least_ms = isOpen && error.wait_ms > 0 ? 0 : retry_ms
+    this.#notBefore_ms =
+      this.#ctx.clock.monotonic() + (nextWait_ms(1, error, { ladder_ms: [least_ms], spread: waitSpread }) ?? 0)
     const reason = failureOf(error).text
     const text = `the certificate could not be renewed (${reason}): the old one stays in use`
     const advice = 'it is retried automatically, or now with mqtt-renew'

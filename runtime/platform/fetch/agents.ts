@@ -7,7 +7,7 @@ import { hostPackages } from '../host-packages.js'
 import type { FetchOptions } from './types.js'
 
 type Undici = typeof import('undici')
-type Trust = Pick<FetchOptions, 'ca' | 'extraCa' | 'fingerprint256' | 'refuses'>
+type Trust = Pick<FetchOptions, 'ca' | 'extraCa' | 'fingerprint256' | 'client' | 'refuses'>
 
 const connectLimit_ms = 10_000
 /** Agents of one plugin; the oldest makes room. */
@@ -34,7 +34,7 @@ export class Agents {
 
   get(trust: Trust, timeout_ms: number): Agent {
     const { Agent, buildConnector } = loadUndici()
-    const key = JSON.stringify([trust.ca, trust.extraCa, trust.fingerprint256, timeout_ms, this.#numberOf(trust)])
+    const key = JSON.stringify([trust.ca, trust.extraCa, trust.fingerprint256, trust.client, timeout_ms, this.#numberOf(trust)])
     const known = this.#all.get(key)
     if (known) return known
     const connect = connector(buildConnector, trust, Math.min(timeout_ms, connectLimit_ms))
@@ -61,12 +61,12 @@ export class Agents {
 }
 
 function connector(build: Undici['buildConnector'], trust: Trust, timeout_ms: number): buildConnector.connector {
-  const { fingerprint256, refuses } = trust
+  const { client, fingerprint256, refuses } = trust
   const given = [...asList(trust.ca), ...asList(trust.extraCa)]
   const ca = trust.extraCa === undefined ? given : [...(trust.ca === undefined ? rootCertificates : []), ...given]
   // A pinned certificate is checked below, before a byte is sent.
   const rejectUnauthorized = fingerprint256 === undefined || given.length > 0
-  const tls = { ...(given.length > 0 ? { ca } : {}), rejectUnauthorized }
+  const tls = { ...(given.length > 0 ? { ca } : {}), ...client, rejectUnauthorized }
   // A resumed session does not show the certificate again.
   const sessions = fingerprint256 ? { maxCachedSessions: 0 } : {}
   const plain = build({ ...tls, timeout: timeout_ms, ...sessions, ...(refuses && { lookup: checkedLookup(refuses) }) })

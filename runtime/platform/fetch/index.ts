@@ -73,7 +73,7 @@ export class Fetcher {
 
 /** Options for undici. A login in the URL becomes a header: fetch refuses URLs with a login. */
 function pick(options: FetchOptions, url: URL): RequestInit {
-  const { timeout_ms, maxBytes, redirects, ca, extraCa, fingerprint256, refuses, signal, ...init } = options
+  const { timeout_ms, maxBytes, redirects, ca, extraCa, fingerprint256, client, refuses, signal, ...init } = options
   if (url.username === '' && url.password === '') return init
   const headers = new Headers(init.headers)
   const login = [url.username, url.password].map(decodeURIComponent).join(':')

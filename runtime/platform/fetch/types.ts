@@ -19,6 +19,8 @@ export interface FetchOptions extends Omit<RequestInit, 'redirect' | 'dispatcher
    * name. With `ca` or `extraCa`, the certificate must also pass the usual checks.
    */
   fingerprint256?: string
+  /** PEM: the certificate that this side shows, and its key (mutual TLS). */
+  client?: { readonly cert: string; readonly key: string }
   /**
    * Asked about each address that a connection is about to go to, also behind a redirect: what is wrong with it, or undefined. Pass the
    * same function each time: connections are kept by it.

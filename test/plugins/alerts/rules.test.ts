@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { hookTrouble, signatureOf } from '../../../plugins/alerts/channels/hook.js'
-import { waitAfter } from '../../../plugins/alerts/channels/outbox.js'
+import { waits } from '../../../plugins/alerts/channels/outbox.js'
 import { filled, templateTrouble } from '../../../plugins/alerts/channels/template.js'
 import { moved, type StoredState } from '../../../plugins/alerts/keeper.js'
 import { Batches } from '../../../plugins/alerts/rules/batches.js'
@@ -11,6 +11,7 @@ import { harmless, noticeOf } from '../../../plugins/alerts/rules/notice.js'
 import { clockTime, isQuiet, quietHoursOf } from '../../../plugins/alerts/rules/quiet-hours.js'
 import { isUndecided, type StationFacts, stationAlerts } from '../../../plugins/alerts/sources/conditions.js'
 import { hostTrouble } from '../../../runtime/lib/link/target.js'
+import { nextWait_ms, Undelivered } from '../../../runtime/platform/fetch/deliver.js'
 import { alertKinds } from '../../../schemas/services.js'
 import { alert } from './alerts-rig.js'
 
@@ -261,7 +262,7 @@ t.test('addresses, headers and bodies of webhooks', (t) => {
 
 t.test('waits double to an hour, are longer after a refusal, and as long as the receiver asks', (t) => {
   const wait = (tries: number, kind: 'later' | 'refused' = 'later', wait_ms = 0) =>
-    waitAfter(tries, { kind, wait_ms }, 0.5)
+    nextWait_ms(tries, new Undelivered(kind, 'it answered', { wait_ms }), { ...waits, random: () => 0.5 })
   t.strictSame(
     [1, 2, 3, 8, 50].map((tries) => wait(tries)),
     [30_000, 60_000, 120_000, 3_600_000, 3_600_000],

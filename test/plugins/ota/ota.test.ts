@@ -97,10 +97,6 @@ t.test('a download', async (t) => {
     for (const [message, code, expected] of [
       ['the connection was cut off', 'ECONNRESET', eight],
       ['the server answered 503', 'RTK_ERR_FETCH', eight],
-      ['the server answered 408', '', eight],
-      ['the server answered 429', '', eight],
-      ['the server answered 404', '', [0]],
-      ['the server answered 428', '', [0]],
       ['too much', 'RTK_ERR_FETCH_TOO_LARGE', [0]],
       ['no disk', 'RTK_ERR_STORE_WRITE', [0]],
       ['not this one', 'RTK_ERR_FETCH_CERTIFICATE', [0]],

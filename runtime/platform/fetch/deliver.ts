@@ -1,0 +1,123 @@
+/**
+ * Delivering by HTTP, again until it is taken: one attempt, what its answer means, and how long to wait for the next one.
+ *
+ * | answer                              | meaning                                              |
+ * |-------------------------------------|------------------------------------------------------|
+ * | 2xx                                 | taken                                                |
+ * | none, 408, 425, 429, 5xx except 501 | later: the other side is not well                    |
+ * | all others                          | refused: a person has to do something                |
+ *
+ * What waits stays with its owner, who stores it over restarts.
+ */
+import { kindOf, RtkError } from '../../errors.js'
+import { refusedAddress } from '../address/checked-lookup.js'
+import type { Fetch, FetchOptions } from './types.js'
+
+/** `item`: this one is refused, another one may be taken. */
+export type Unwillingness = 'later' | 'refused' | 'item'
+
+/** An attempt that failed. Its message is for a person, and has no secrets. */
+export class Undelivered extends RtkError {
+  readonly why: Unwillingness
+  /** Of the answer; 0: there is none. */
+  readonly status: number
+  /** The other side asks to wait so long; 0: it does not. */
+  readonly wait_ms: number
+
+  constructor(why: Unwillingness, message: string, rest: { status?: number; wait_ms?: number; cause?: Error } = {}) {
+    super(rest.cause instanceof RtkError ? kindOf(rest.cause) : 'RTK_ERR_FETCH_ANSWER', message, { cause: rest.cause })
+    this.why = why
+    this.status = rest.status ?? 0
+    this.wait_ms = rest.wait_ms ?? 0
+  }
+}
+
+export interface DeliverOptions extends FetchOptions {
+  /** What an answer with this status means, where the table does not fit; undefined: it fits. */
+  means?(status: number): 'taken' | Unwillingness | undefined
+  /** For a person: an answer that does not take it. */
+  explain(response: Response, wait_ms: number): string | Promise<string>
+  /** For a person: there is no answer. @param message names the URL; default: the message itself */
+  unanswered?(message: string): string
+  /** For a person: the address may not be dialled. @param trouble continues the sentence; default: the trouble itself */
+  forbidden?(trouble: string): string
+  /** Limit of the wait that an answer asks for; default: 1 h. */
+  mostAsked_ms?: number
+}
+
+const hour_ms = 3_600_000
+const temporary = new Set([408, 425, 429])
+
+function meaningOf(status: number): 'taken' | Unwillingness {
+  if (status >= 200 && status < 300) return 'taken'
+  const isTemporary = status >= 500 ? status !== 501 : temporary.has(status)
+  return isTemporary ? 'later' : 'refused'
+}
+
+/** One attempt. @returns the answer that takes it, its body unread @throws Undelivered */
+export async function deliver(fetch: Fetch, url: string | URL, options: DeliverOptions): Promise<Response> {
+  const { means, explain, unanswered, forbidden, mostAsked_ms = hour_ms, ...request } = options
+  try {
+    const response = await fetch(url, request)
+    const { headers, status } = response
+    const why = means?.(status) ?? meaningOf(status)
+    if (why === 'taken') return response
+    const wait_ms = Math.min(retryAfter_ms(headers), mostAsked_ms)
+    const text = await explain(response, wait_ms)
+    if (!response.bodyUsed) await response.body?.cancel()
+    throw new Undelivered(why, text, { status, wait_ms })
+  } catch (error) {
+    if (error instanceof Undelivered) throw error
+    const { message } = error as Error
+    const trouble = refusedAddress(error)
+    const cause = error as Error
+    if (trouble !== undefined) throw new Undelivered('refused', forbidden?.(trouble) ?? trouble, { cause })
+    throw new Undelivered('later', unanswered?.(message) ?? message, { cause })
+  }
+}
+
+/**
+ * Seconds or a date (RFC 9110, section 10.2.3); 0 when neither is readable. A date counts from that of the answer: the clock of a station
+ * may not be set.
+ */
+function retryAfter_ms(headers: Headers): number {
+  const value = headers.get('retry-after') ?? ''
+  if (/^\d{1,9}$/.test(value)) return Number(value) * 1_000
+  const wait_ms = Date.parse(value) - Date.parse(headers.get('date') ?? '')
+  return wait_ms > 0 ? wait_ms : 0
+}
+
+export interface Waits {
+  /** After the first failure in a row, the second, and so on. */
+  ladder_ms: readonly number[]
+  /** After the last of them it is given up; default: the last one repeats. */
+  givesUp?: boolean
+  /** Each wait is multiplied by a random number between these two, so that stations that failed together do not return together. */
+  spread?: readonly [least: number, most: number]
+  /** The least wait after a refusal: only a person can end it. */
+  refused_ms?: number
+  /** Returns a number between 0 and 1; default: `Math.random`. */
+  random?: () => number
+}
+
+/** Waits that double. */
+export function doubling(first_ms: number, longest_ms: number): number[] {
+  const ladder_ms = [first_ms]
+  for (let next_ms = first_ms * 2; next_ms < longest_ms; next_ms *= 2) ladder_ms.push(next_ms)
+  return [...ladder_ms, longest_ms]
+}
+
+/**
+ * How long to wait for the next attempt, at least as long as the other side asks.
+ * @param failures in a row, this one included
+ * @returns undefined: it is given up
+ */
+export function nextWait_ms(failures: number, error: unknown, waits: Waits): number | undefined {
+  const { givesUp = false, ladder_ms, random = Math.random, refused_ms = 0, spread: [least, most] = [1, 1] } = waits
+  const step_ms = ladder_ms[failures - 1] ?? (givesUp ? undefined : ladder_ms.at(-1))
+  if (step_ms === undefined) return undefined
+  const { wait_ms = 0, why = 'later' } = error instanceof Undelivered ? error : {}
+  const factor = least + (most - least) * random()
+  const own_ms = Math.max(step_ms, why === 'refused' ? refused_ms : 0)
+  return Math.round(Math.max(own_ms * factor, wait_ms * Math.max(1, factor)))
+}
