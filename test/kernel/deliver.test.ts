@@ -62,7 +62,9 @@ t.test(
       ['-5', 0],
     ] as const)
       t.match(await outcome(answering(503, { 'retry-after': header, date })), { wait_ms }, header)
-    t.match(await outcome(answering(503, { 'retry-after': '999999' }, { mostAsked_ms: 7_200_000 })), { wait_ms: 7_200_000 })
+    t.match(await outcome(answering(503, { 'retry-after': '999999' }, { mostAsked_ms: 7_200_000 })), {
+      wait_ms: 7_200_000,
+    })
   },
 )
 

@@ -105,7 +105,7 @@ const rows: Readonly<Record<string, readonly (readonly [file: string, ...titles:
     [updates, 'that does not take the variant’s options is given up; a mistake in the variant stays one'],
     [updates, 'is counted before it is loaded: one that ends the process is given up after three starts'],
   ],
-  'run.json, ended, stalls.json: missing, damaged, a folder': [
+  'run.json, ended: missing, damaged, a folder': [
     [disk, 'traces of the run before are garbage', 'traces of the run before are folders'],
   ],
   'any file here: a FIFO, device, folder, loop or huge file': [

@@ -188,10 +188,10 @@ const rows: Readonly<Record<string, Row>> = {
     code: 'plugin-update-rtcm',
   },
   'traces of the run before are garbage': {
-    damage: ['run.json', 'ended', 'stalls.json'].map((name) => garbage(`${data}/${name}`)).join('; '),
+    damage: ['run.json', 'ended'].map((name) => garbage(`${data}/${name}`)).join('; '),
   },
   'traces of the run before are folders': {
-    damage: ['run.json', 'ended', 'stalls.json', 'control.sock'].map((name) => asFolder(`${data}/${name}`)).join('; '),
+    damage: ['run.json', 'ended', 'control.sock'].map((name) => asFolder(`${data}/${name}`)).join('; '),
   },
   'files of plugins are garbage': {
     damage: `for file in $(find ${data}/files -type f); do ${garbage('"$file"')}; done`,

@@ -208,31 +208,37 @@ t.test('commands', async (t) => {
 })
 
 t.test('why the run before ended', async (t) => {
-  const run = { boot: 'a', started_ms: 1_000 }
-  const stall = {
-    plugin: 'leds',
-    phase: 'timer',
-    place: 'x.ts:3:1',
-    stack: ['blink x.ts:3:1'],
-    at_ms: 2_000,
-    blocked_s: 15,
-  }
+  const run = { boot: 'a', started_ms: 1_000, stalls: [] }
+  const blocked = { how: 'blocked' as const, text: 'plugin leds blocked it', at_ms: 2_000, stack: ['blink x.ts:3:1'] }
   const told = (result: string, code: string, status: string, boot = 'a') => ({ boot, result, code, status })
   for (const [traces, how, text] of [
     [{ run: undefined }, 'first', /no previous run/],
-    [{ run: { ...run, end: { how: 'stopped', text: 'the service was stopped', at_ms: 5 } } }, 'stopped', /stopped/],
     [
-      { run: { ...run, end: { how: 'stopped', text: '', at_ms: 5 } }, supervisor: told('success', 'exited', '0') },
+      { run: { ...run, end: { how: 'stopped', text: 'the service was stopped', at_ms: 5, stack: [] } } },
+      'stopped',
+      /stopped/,
+    ],
+    [
+      {
+        run: { ...run, end: { how: 'stopped', text: '', at_ms: 5, stack: [] } },
+        supervisor: told('success', 'exited', '0'),
+      },
       'stopped',
       /^$/,
     ],
     [
-      { run: { ...run, end: { how: 'stopped', text: '', at_ms: 5 } }, supervisor: told('exit-code', 'exited', '3') },
+      {
+        run: { ...run, end: { how: 'stopped', text: '', at_ms: 5, stack: [] } },
+        supervisor: told('exit-code', 'exited', '3'),
+      },
       'failed',
       /exit code 3/,
     ],
-    [{ run, stalls: [stall] }, 'blocked', /plugin leds blocked it for 15 s at x\.ts:3:1/],
-    [{ run, stalls: [{ ...stall, at_ms: 500 }] }, 'killed', /SIGKILL/],
+    [
+      { run: { ...run, end: blocked }, supervisor: told('signal', 'killed', 'KILL') },
+      'blocked',
+      /^plugin leds blocked it$/,
+    ],
     [{ run, boot: 'b' }, 'power', /power cut/],
     [{ run, boot: 'b', supervisor: told('signal', 'killed', 'KILL', 'x') }, 'power', /power cut/],
     [{ run, supervisor: told('signal', 'killed', 'KILL') }, 'killed', /SIGKILL/],
@@ -242,18 +248,18 @@ t.test('why the run before ended', async (t) => {
     [{ run, boot: 'b', supervisor: told('timeout', 'killed', 'KILL') }, 'killed', /SIGKILL after a time limit/],
     [{ run, supervisor: told('oom-kill', 'killed', 'KILL') }, 'killed', /out of memory/],
   ] as const) {
-    const end = runEndOf({ boot: 'a', stalls: [], supervisor: undefined, ...traces } as Parameters<typeof runEndOf>[0])
+    const end = runEndOf({ boot: 'a', supervisor: undefined, ...traces } as Parameters<typeof runEndOf>[0])
     t.match(end, { how, text }, `${JSON.stringify(traces)}`)
   }
-  t.match(runEndOf({ run, boot: 'a', stalls: [stall], supervisor: undefined }).stack, stall.stack)
+  t.match(runEndOf({ run: { ...run, end: blocked }, boot: 'a', supervisor: undefined }), blocked)
 
   t.test('what the supervisor wrote speaks for one run only', async (t) => {
     const data = t.testdir({ ended: `${bootId()} exit-code exited 1\n` })
     const runs: RunRecord[] = []
     const begin = (boot?: string) => {
-      const record = new RunRecord(data, () => 1_000, boot)
+      const record = new RunRecord(data)
       runs.push(record)
-      return record.before
+      return record.begin(() => 1_000, boot)
     }
     t.teardown(() => runs.map((record) => record.stopped()))
     t.match(begin(), { how: 'first' })
@@ -263,16 +269,18 @@ t.test('why the run before ended', async (t) => {
   })
 
   t.test('whatever lies in the place of a record keeps no run from beginning', async (t) => {
-    const stopped = JSON.stringify({ boot: 'b', started_ms: 1, end: { how: 'stopped', text: '', at_ms: 1 } })
+    const end = { how: 'stopped', text: '', at_ms: 1, stack: [] }
+    const stopped = JSON.stringify({ boot: 'b', started_ms: 1, end, stalls: [] })
     const data = t.testdir({ 'run.json': stopped.padEnd(2 << 20), 'run.json.new': {} })
     const begin = () => {
-      const record = new RunRecord(data, () => 1_000)
+      const record = new RunRecord(data)
+      const { how } = record.begin(() => 1_000)
       record.stopped()
-      return record.before.how
+      return how
     }
     t.equal(begin(), 'first', 'a large file is not read')
     t.equal(begin(), 'stopped', 'and is replaced, also where a folder has the name of the new one')
-    for (const name of ['run.json', 'run.json.new', 'stalls.json', 'ended']) {
+    for (const name of ['run.json', 'run.json.new', 'ended']) {
       rmSync(join(data, name), { force: true })
       execFileSync('mkfifo', [join(data, name)])
     }

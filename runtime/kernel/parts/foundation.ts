@@ -70,7 +70,7 @@ export async function layFoundation(
       raised: (code, text) => log.error({ code }, text),
       changed,
     })
-    const record = options.ownProcess ? new RunRecord(data, () => clock.now()) : undefined
+    const record = options.ownProcess ? (options.watchdog?.record ?? new RunRecord(data)) : undefined
     const device = new StationDevice({
       hardware: variant.hardware,
       variant: variant.name,
@@ -83,7 +83,7 @@ export async function layFoundation(
       keepSettings: () => store.keepCopy(),
       extendStart: (ms) => options.supervisor?.extendStart(ms),
       described: (text) => options.supervisor?.status(text),
-      lastEnd: record?.before,
+      lastEnd: record?.begin(() => clock.now()),
       bootId: options.bootId ?? bootId(),
       clock,
       machine: options.machine,

@@ -67,7 +67,6 @@ export async function makeReport(sources: ReportSources): Promise<Buffer> {
     ['system.json', json(await systemFacts(data))],
     ['settings.json', json(settings)],
     ['run.json', await textIn(data, 'run.json')],
-    ['stalls.json', await textIn(data, 'stalls.json')],
   ]
   if (live)
     texts.push(['document.json', json(withoutSecrets(live.document as object))], ['plugins.json', json(live.plugins)])

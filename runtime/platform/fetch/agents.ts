@@ -34,7 +34,14 @@ export class Agents {
 
   get(trust: Trust, timeout_ms: number): Agent {
     const { Agent, buildConnector } = loadUndici()
-    const key = JSON.stringify([trust.ca, trust.extraCa, trust.fingerprint256, trust.client, timeout_ms, this.#numberOf(trust)])
+    const key = JSON.stringify([
+      trust.ca,
+      trust.extraCa,
+      trust.fingerprint256,
+      trust.client,
+      timeout_ms,
+      this.#numberOf(trust),
+    ])
     const known = this.#all.get(key)
     if (known) return known
     const connect = connector(buildConnector, trust, Math.min(timeout_ms, connectLimit_ms))

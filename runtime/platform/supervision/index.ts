@@ -4,17 +4,17 @@ import { messageOf } from '../../errors.js'
 import type { LogForm } from '../log/journal.js'
 import { beat, shareActivity } from './activity.js'
 import { MemoryWatch, ownMemory } from './memory.js'
-import { type Blocker, blockerOf, type Stall, stallFile } from './stalls.js'
+import { RunRecord, type Stall } from './run-record.js'
+import { type Blocker, blockerOf, withStall } from './stalls.js'
 import type { StallEnded, ThreadData, ToThread } from './thread.js'
 
 /** How often the event loop shows that it turns. */
 const beat_ms = 250
 /** How often the memory is looked at. */
 const memoryLook_ms = 1_000
-const mostStalls = 32
 
 export interface WatchdogOptions {
-  /** Data folder: the record of stalls is kept there. */
+  /** Data folder: the record of the last run is kept there. */
   data: string
   log: Logger
   /** A block of the event loop is reported after this. */
@@ -33,8 +33,7 @@ export interface WatchdogOptions {
  */
 export class Watchdog {
   readonly #options: WatchdogOptions
-  readonly #record: ReturnType<typeof stallFile>
-  #stalls: readonly Stall[]
+  readonly record: RunRecord
   readonly #thread: Worker
   readonly #beats: NodeJS.Timeout
   readonly #stalled = new Set<(stall: StallEnded) => void>()
@@ -47,18 +46,16 @@ export class Watchdog {
   constructor(options: WatchdogOptions) {
     const { data, warn_ms, limit_ms, form } = options
     this.#options = options
-    this.#record = stallFile(data)
-    // The thread adds one.
-    this.#stalls = (this.#record.readSync().value ?? []).slice(1 - mostStalls)
+    this.record = new RunRecord(data)
     const early: ToThread[] = []
     let send: (message: ToThread) => void = (message) => early.push(message)
     const memory = shareActivity((plugin, number) => send({ plugin, number }))
-    const record = { record: this.#record.path, stalls: this.#stalls }
-    const workerData: ThreadData = { memory, warn_ms, limit_ms, ...record, form }
+    const workerData: ThreadData = { memory, warn_ms, limit_ms, record: this.record.path, form }
     // Without limits of its memory: a deep stack of a large bundle is large, and a thread that runs out of memory ends nothing.
     this.#thread = new Worker(new URL('./thread.js', import.meta.url), { workerData, execArgv: [] })
     send = (message) => this.#thread.postMessage(message)
     for (const message of early) send(message)
+    this.record.onWrite((run) => send({ run }))
     this.#thread.on('message', (stall: StallEnded) => this.#ended(stall))
     this.#thread.on('error', (error) =>
       options.log.error({ err: error }, `the watchdog failed: ${error.message}; a blocked event loop goes unnoticed`),
@@ -88,17 +85,15 @@ export class Watchdog {
     const text = `${used_mb} of ${limit_mb} MB of memory are in use, ${who}: the service ends, to be started again`
     this.#options.log.fatal({ plugin: plugin || undefined, used_mb, limit_mb }, text)
     const stall: Stall = { plugin, phase: '', place: '', stack: [], at_ms: Date.now(), blocked_s: 0, used_mb, limit_mb }
-    this.#keep([...this.#stalls, stall])
+    this.#keep(withStall(this.record.stalls, stall))
     for (const fn of this.#exhausted) fn()
   }
 
-  #keep(stalls: readonly Stall[]): void {
-    this.#stalls = stalls
-    this.#thread.postMessage({ stalls } satisfies ToThread)
+  #keep(stalls: Stall[]): void {
     try {
-      this.#record.writeSync([...stalls])
+      this.record.keep(stalls)
     } catch (error) {
-      this.#options.log.error({ err: error }, `${this.#record.path} cannot be written: ${messageOf(error)}`)
+      this.#options.log.error({ err: error }, `${this.record.path} cannot be written: ${messageOf(error)}`)
     }
   }
 
@@ -118,7 +113,7 @@ export class Watchdog {
    * record.
    */
   blocker(): Blocker | undefined {
-    const stalls = this.#stalls
+    const { stalls } = this.record
     const blocker = blockerOf(stalls, Date.now())
     if (stalls.some(({ served }) => !served)) this.#keep(stalls.map((stall) => ({ ...stall, served: true })))
     return blocker
@@ -126,14 +121,9 @@ export class Watchdog {
 
   /** Why the previous process ran out of memory, if no plugin could be named. To be read before `blocker`. */
   get unnamed(): string | undefined {
-    const last = this.#stalls.at(-1)
+    const last = this.record.stalls.at(-1)
     if (!last?.limit_mb || last.plugin || last.served) return undefined
     return `the service used ${last.used_mb} of ${last.limit_mb} MB of memory and was ended; it is unknown which plugin held them`
-  }
-
-  /** The number of remembered stalls that ended a process. */
-  get ends(): number {
-    return this.#stalls.length
   }
 
   /** From now on code in these files is that plugin's. */

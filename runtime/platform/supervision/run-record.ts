@@ -1,6 +1,7 @@
 /**
- * The reason why the previous run ended, from the traces it left: its own record, the watchdog's, the supervisor's, the
- * boot id.
+ * The record of the last run (`run.json`): when it began, how it ended, and the plugins that the watchdog ended it for. The main thread writes
+ * it; the watchdog's thread does when the event loop is blocked. What ends a process without a word is told by the supervisor's
+ * record (`ended`) and the boot id.
  */
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,15 +9,43 @@ import { type Static, Type } from 'typebox'
 import type { RunEnd } from '../../../schemas/services.js'
 import { readRecordSync } from '../files/plain-file.js'
 import { StateFile } from '../files/state-file.js'
-import { type Stall, stallFile } from './stalls.js'
+
+/** The watchdog ended a run. */
+export const Stall = Type.Object({
+  /** '' if no plugin could be named. */
+  plugin: Type.String(),
+  phase: Type.String(),
+  /** `file:line:column` of the plugin's innermost frame, '' unknown. */
+  place: Type.String(),
+  /** Innermost first. Only that of the newest is kept. */
+  stack: Type.Array(Type.String(), { maxItems: 64 }),
+  /** UTC milliseconds by the system clock. */
+  at_ms: Type.Number(),
+  blocked_s: Type.Number(),
+  /** Where it was the memory that was used up. */
+  used_mb: Type.Optional(Type.Number()),
+  limit_mb: Type.Optional(Type.Number()),
+  /** A start has kept the plugin out for it. */
+  served: Type.Optional(Type.Boolean()),
+})
+export type Stall = Static<typeof Stall>
 
 const Run = Type.Object({
   /** The machine's boot, '' unknown. */
   boot: Type.String(),
   started_ms: Type.Number(),
-  end: Type.Optional(Type.Object({ how: Type.String(), text: Type.String(), at_ms: Type.Number() })),
+  end: Type.Optional(
+    Type.Object({
+      how: Type.Enum(['stopped', 'failed', 'blocked']),
+      text: Type.String(),
+      at_ms: Type.Number(),
+      stack: Type.Array(Type.String(), { maxItems: 64 }),
+    }),
+  ),
+  /** Of this run and those before, the oldest first. */
+  stalls: Type.Array(Stall),
 })
-type Run = Static<typeof Run>
+export type Run = Static<typeof Run>
 
 /** The record written by the unit's ExecStopPost: boot id, $SERVICE_RESULT, $EXIT_CODE, $EXIT_STATUS. */
 interface SupervisorRecord {
@@ -41,42 +70,40 @@ function readSupervisor(file: string): SupervisorRecord | undefined {
   return boot && result ? { boot, result, code: code ?? '', status: status ?? '' } : undefined
 }
 
-/** The run that has begun. */
+/** Of the runs of a data folder. On a read-only disk, a run has no record. */
 export class RunRecord {
-  /** How the run before ended. */
-  readonly before: RunEnd
+  readonly path: string
   readonly #file: StateFile<typeof Run>
-  readonly #run: Run
+  readonly #supervisor: string
+  readonly #written = new Set<(run: Run) => void>()
+  /** The last run, until the next one begins. */
+  #run: Run | undefined
+  #now_ms: () => number = Date.now
   readonly #onExit = (code: number) => {
     if (code !== 0) this.#end('failed', `the process ended with exit code ${code}`)
   }
 
-  /**
-   * Reads the traces of the previous run, and records the start of this one. On a read-only disk, this run has no
-   * record.
-   * @param now_ms UTC by the system clock
-   */
-  constructor(data: string, now_ms: () => number, boot = bootId()) {
-    this.#now_ms = now_ms
-    this.#file = new StateFile(Run, join(data, 'run.json'))
-    this.before = runEndOf({
-      run: this.#file.readSync().value,
-      boot,
-      stalls: stallFile(data).readSync().value ?? [],
-      supervisor: readSupervisor(join(data, 'ended')),
-    })
-    // It describes the end of one run: after a power cut it must not be read again for the next run.
-    this.#forget(join(data, 'ended'))
-    this.#run = { boot, started_ms: now_ms() }
-    this.#write()
-    process.on('exit', this.#onExit)
+  constructor(data: string) {
+    this.path = join(data, 'run.json')
+    this.#file = new StateFile(Run, this.path)
+    this.#supervisor = join(data, 'ended')
+    this.#run = this.#file.readSync().value
   }
-  readonly #now_ms: () => number
 
-  #forget(file: string): void {
+  /**
+   * A run begins. @param now_ms UTC by the system clock
+   * @returns how the one before ended
+   */
+  begin(now_ms: () => number, boot = bootId()): RunEnd {
+    this.#now_ms = now_ms
+    const before = runEndOf({ run: this.#run, boot, supervisor: readSupervisor(this.#supervisor) })
+    // It describes the end of one run: after a power cut it must not be read again for the next run.
     try {
-      rmSync(file, { force: true })
+      rmSync(this.#supervisor, { force: true })
     } catch {}
+    this.#tryWrite({ boot, started_ms: now_ms(), stalls: this.stalls })
+    process.on('exit', this.#onExit)
+    return before
   }
 
   /** A graceful stop. */
@@ -85,43 +112,56 @@ export class RunRecord {
     this.#end('stopped', 'the service was stopped')
   }
 
-  #end(how: RunEnd['how'], text: string): void {
-    this.#run.end = { how, text, at_ms: this.#now_ms() }
-    this.#write()
+  get stalls(): Stall[] {
+    return this.#run?.stalls ?? []
   }
 
-  /** Durable when it returns, unless the disk takes no writes. */
-  #write(): void {
+  /** @throws an error of the file system: the next run does not know of it */
+  keep(stalls: Stall[]): void {
+    this.#write({ boot: '', started_ms: 0, ...this.#run, stalls })
+  }
+
+  /** Told what the file holds, now and after each write. */
+  onWrite(fn: (run: Run) => void): void {
+    this.#written.add(fn)
+    if (this.#run) fn(this.#run)
+  }
+
+  #end(how: 'stopped' | 'failed', text: string): void {
+    const { boot, started_ms } = this.#run ?? { boot: '', started_ms: 0 }
+    this.#tryWrite({ boot, started_ms, stalls: this.stalls, end: { how, text, at_ms: this.#now_ms(), stack: [] } })
+  }
+
+  #tryWrite(run: Run): void {
     try {
-      this.#file.writeSync(this.#run)
+      this.#write(run)
     } catch {}
+  }
+
+  /** Durable when it returns. @throws an error of the file system */
+  #write(run: Run): void {
+    this.#run = run
+    for (const fn of this.#written) fn(run)
+    this.#file.writeSync(run)
   }
 }
 
-/** Pure: derives the end of a run from its traces. */
+/** The end of a run, from its traces. */
 export function runEndOf(traces: {
   run: Run | undefined
   boot: string
-  stalls: readonly Stall[]
   supervisor: SupervisorRecord | undefined
 }): RunEnd {
   const { run, boot, supervisor } = traces
   if (run === undefined)
     return { how: 'first', text: 'there was no previous run, or its record is missing', at_ms: 0, stack: [] }
   if (run.end) {
-    const { how, text, at_ms } = run.end
+    const { how, text, at_ms, stack } = run.end
     // Each run that begins deletes this record: after a graceful end it is of a start that did not get that far (an update that crashes).
     if (how === 'stopped' && supervisor && supervisor.result !== 'success') {
       return { ...saidBy(supervisor), at_ms: 0, stack: [] }
     }
-    return { how: how as RunEnd['how'], text, at_ms, stack: [] }
-  }
-  const stall = traces.stalls.findLast(({ at_ms }) => at_ms >= run.started_ms)
-  if (stall) {
-    const { plugin, place, blocked_s, at_ms, stack } = stall
-    const who = plugin ? `plugin ${plugin}` : 'something'
-    const text = `${who} blocked it for ${Math.round(blocked_s)} s${place ? ` at ${place}` : ''}, so the watchdog ended it`
-    return { how: 'blocked', text, at_ms, stack }
+    return { how, text, at_ms, stack }
   }
   const told = supervisor?.boot === run.boot ? supervisor : undefined
   if (told) return { ...saidBy(told), at_ms: 0, stack: [] }

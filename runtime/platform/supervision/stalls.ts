@@ -1,31 +1,13 @@
-/** The durable record of stalls that ended the process: written by the watchdog's thread, read at the next start. */
-import { join } from 'node:path'
-import { type Static, Type } from 'typebox'
-import { StateFile } from '../files/state-file.js'
+/** Runs that the watchdog ended, and how long the plugin that was the cause stays out. Without schemas: its thread loads this file. */
+import type { Stall } from './run-record.js'
 
-export const Stall = Type.Object({
-  /** '' if no plugin could be named. */
-  plugin: Type.String(),
-  phase: Type.String(),
-  /** `file:line:column` of the plugin's innermost frame, '' unknown. */
-  place: Type.String(),
-  /** Innermost first. */
-  stack: Type.Array(Type.String(), { maxItems: 64 }),
-  /** UTC milliseconds by the system clock. */
-  at_ms: Type.Number(),
-  blocked_s: Type.Number(),
-  /** Where it was the memory that was used up. */
-  used_mb: Type.Optional(Type.Number()),
-  limit_mb: Type.Optional(Type.Number()),
-  /** A start has kept the plugin out for it. */
-  served: Type.Optional(Type.Boolean()),
-})
-export type Stall = Static<typeof Stall>
+const mostStalls = 32
 
-const Stalls = Type.Array(Stall)
-
-/** Oldest first. */
-export const stallFile = (data: string) => new StateFile(Stalls, join(data, 'stalls.json'))
+/** The newest last; only its stack is kept. */
+export const withStall = (stalls: readonly Stall[], stall: Stall): Stall[] => [
+  ...stalls.slice(1 - mostStalls).map((one) => ({ ...one, stack: [] })),
+  stall,
+]
 
 /** How long a plugin that ended the process stays out after the first, second and every further time. */
 const quarantines_ms = [5 * 60_000, 60 * 60_000, 24 * 3_600_000]

@@ -11,25 +11,21 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { replaceFileSync } from '../files/durable-file.js'
 import { journalLine, type LogForm } from '../log/journal.js'
 import { ownerSymbol, readActivity } from './activity.js'
-import type { Stall } from './stalls.js'
+import type { Run, Stall } from './run-record.js'
+import { withStall } from './stalls.js'
 
 /** The start parameters of the thread. */
 export interface ThreadData {
   memory: Int32Array
   warn_ms: number
   limit_ms: number
-  /** Where a stall that ends the process is written down. */
+  /** Where the end of the process is written down. */
   record: string
-  /** The earlier ones that the record holds. */
-  stalls: readonly Stall[]
   form: LogForm
 }
 
-/** From the main thread: a plugin's number, the files by which its code is known, or the stalls that the record holds now. */
-export type ToThread =
-  | { plugin: string; number: number }
-  | { plugin: string; files: string[] }
-  | { stalls: readonly Stall[] }
+/** From the main thread: a plugin's number, the files by which its code is known, or what the record holds now. */
+export type ToThread = { plugin: string; number: number } | { plugin: string; files: string[] } | { run: Run }
 
 /** To the main thread, once it turns again. */
 export interface StallEnded {
@@ -40,7 +36,7 @@ export interface StallEnded {
 }
 
 const { memory, warn_ms, limit_ms, record, form } = workerData as ThreadData
-let { stalls } = workerData as ThreadData
+let run: Run = { boot: '', started_ms: 0, stalls: [] }
 const look_ms = 250
 /** A thread that gives no stack in this time is in native code. Every script it has loaded is announced first. */
 const stackLimit_ms = 3_000
@@ -51,7 +47,7 @@ const numbers = new Map<number, string>()
 const files = new Map<string, string>()
 parentPort?.on('message', (message: ToThread) => {
   if ('number' in message) numbers.set(message.number, message.plugin)
-  else if ('stalls' in message) stalls = message.stalls
+  else if ('run' in message) run = message.run
   else for (const file of message.files) files.set(file, message.plugin)
 })
 
@@ -136,6 +132,9 @@ function textOf({ plugin, phase, place }: Culprit): string {
   return `${who} blocks the event loop${phase ? ` in ${phase}` : ''}${where}`
 }
 
+const endOf = ({ plugin, place }: Culprit): string =>
+  `${plugin ? `plugin ${plugin}` : 'something'} blocked it for ${Math.round(still_ms / 1000)} s${place ? ` at ${place}` : ''}`
+
 function report(): void {
   // It resumed while its stack was requested: its end is reported, without a place.
   if (still_ms < warn_ms) return
@@ -153,9 +152,16 @@ function ended({ plugin, phase, place }: Culprit): void {
 function end(): void {
   const found = culprit()
   try {
-    const stall: Stall = { ...found, at_ms: Date.now(), blocked_s: still_ms / 1000 }
+    const at_ms = Date.now()
+    const stall: Stall = { ...found, at_ms, blocked_s: still_ms / 1000 }
+    const text = `${endOf(found)}, so the watchdog ended it`
+    const now: Run = {
+      ...run,
+      end: { how: 'blocked', text, at_ms, stack: found.stack },
+      stalls: withStall(run.stalls, stall),
+    }
     // Not by its `StateFile`: this thread would need 300 kB of code for the schema.
-    replaceFileSync(record, JSON.stringify([...stalls, stall]))
+    replaceFileSync(record, JSON.stringify(now))
   } catch (error) {
     log(50, `the stall could not be written down: ${(error as Error).message}`, found)
   }
