@@ -197,7 +197,7 @@ const variantNames = ({ variant }: RuntimeOptions, plugin: string | undefined) =
 /** Follows uncaught errors and open handles to their plugins, and reports blocks of the event loop. */
 function watchProcess(
   { log, ownProcess, tracesHandles, supervisor, watchdog }: RuntimeOptions,
-  { foundation: { clock, troubles }, graph, plugins: { manager } }: Parts,
+  { foundation: { clock, errors }, graph, plugins: { manager } }: Parts,
   shutdown: Shutdown,
   hasBooted: () => boolean,
 ): void {
@@ -214,12 +214,10 @@ function watchProcess(
   const forgetStalls = watchdog.onStall(({ plugin, place, blocked_s }) => {
     // On a slow machine loading takes that long; the log has it all the same.
     if (!plugin && !hasBooted()) return
-    const who = plugin ? `plugin ${plugin}` : 'the service'
-    const where = place ? ` at ${place}` : ''
-    const text = `${who} blocked everything for ${blocked_s.toFixed(1)} s${where}: RTCM and answers were late`
-    const values = { plugin: plugin ?? '', blocked_s: Number(blocked_s.toFixed(1)), place: place ?? '' }
-    troubles.raise('event-loop-blocked', { text, values })
-    clock.timer(stallShown_ms, () => troubles.clear('event-loop-blocked'))
+    const duration = blocked_s.toFixed(1)
+    const values = { plugin: plugin ?? '', blocked_s: Number(duration), place: place ?? '' }
+    errors.while('event-loop-blocked', { ...values, _duration: duration, _where: place ? ` at ${place}` : '' })
+    clock.timer(stallShown_ms, () => void errors.while('event-loop-blocked', false))
   })
   shutdown.add(forgetStalls)
   if (!supervisor) return
@@ -230,13 +228,13 @@ function watchProcess(
 
 /** @param served called with the address, now or when the machine has it */
 async function listen(
-  { httpServer, foundation: { device, troubles } }: Parts,
+  { httpServer, foundation: { device, errors } }: Parts,
   { host }: { host: string },
   served: (at: Runtime['address']) => void,
 ): Promise<void> {
   const serve = (at: Runtime['address']) => {
-    troubles.clear('http-listen')
-    troubles.clear('http-certificate')
+    errors.while('http-listen', false)
+    errors.while('http-certificate', false)
     served(at)
     const scheme = httpServer.fingerprint256 === undefined ? 'http' : 'https'
     device.http = {
@@ -248,18 +246,12 @@ async function listen(
     }
   }
   const at = await httpServer.listen(serve)
-  if (at === 'address') {
-    const text = `HTTP is not served: this machine has no address ${host} (yet)`
-    troubles.raise('http-listen', { text, values: { host } })
-  } else if (at === 'certificate') {
-    const text = 'HTTPS is not served: its certificate (http.tls) cannot be read'
-    troubles.raise('http-certificate', { text, advice: 'the log has the reason; it is tried again every few seconds' })
-  } else serve(at)
+  if (at === 'address') errors.while('http-listen', { host })
+  else if (at === 'certificate') errors.while('http-certificate', true)
+  else serve(at)
 }
 
-async function checkImage({ troubles }: Foundation, root: string): Promise<void> {
+async function checkImage({ errors }: Foundation, root: string): Promise<void> {
   const wrong = await verifyImage(root)
-  if (wrong.length === 0) return
-  const files = wrong.slice(0, 3).join(', ')
-  troubles.raise('image-damaged', { text: `${files}: install the image again`, values: { files } })
+  errors.while('image-damaged', wrong.length > 0 && { files: wrong.slice(0, 3).join(', ') })
 }

@@ -14,7 +14,7 @@ import type { MaskSelection } from '../schemas/document.js'
 import type { ErrorTable } from '../schemas/error-table.js'
 import type { Callback, Dispose, Event } from '../schemas/event.js'
 import type { MqttTopic } from '../schemas/mqtt/topics.js'
-import type { Trouble } from '../schemas/services/device.js'
+import type { ErrorValues, Severity, StationError, Trouble } from '../schemas/services/device.js'
 import type { ServiceToken } from '../schemas/token.js'
 import { RtkError } from './errors.js'
 import type { ConnectionHandler, Listener, ListenOptions } from './gateway/net/types.js'
@@ -382,6 +382,24 @@ export interface PluginContext extends Edges {
   /** Entries of `base.state.errors`, for problems that a person should see. They are removed with the plugin. */
   readonly errors: {
     /**
+     * An error stands while its condition holds: each call says whether it does. Its text and remedy are `error.CODE` and
+     * `error.CODE.advice` in `texts/en.json` beside the plugin's entry file, with `{name}` for a value. Text beyond 480 characters is
+     * cut off.
+     * @param condition the values of the text, or `true` without values: the error stands. A value whose name begins with `_` is for
+     *   the English text alone and is not sent
+     * @returns the entry; undefined if the error does not stand, or the plugin has stopped
+     */
+    while(
+      code: string,
+      condition: ErrorValues | boolean | undefined,
+      standing?: {
+        /** Default: `degrades`. */
+        severity?: Severity
+        /** Since when, UTC seconds. Default: now. */
+        t?: number | undefined
+      },
+    ): StationError | undefined
+    /**
      * @param trouble the failure, the remedy for a person, and the severity. A string is the text alone: no advice, and the
      *   severity `degrades`. Text beyond 480 characters is cut off.
      */
@@ -485,8 +503,8 @@ export interface PluginDefinition<O extends TSchema = TSchema, S = unknown> {
   /** System requirements of the plugin: packages that a Debian package recommends, lines for the unit's `[Service]`. */
   system?: { readonly packages?: readonly string[]; readonly unit?: readonly string[] }
   /**
-   * Texts of the page in languages other than English: language → content of a JSON file with keys and texts. The build
-   * fills it from the folder `texts` beside the entry file.
+   * Texts by language: `en` has those of the errors, other languages all that the page shows. Language → content of a JSON file with
+   * keys and texts. The build fills it from the folder `texts` beside the entry file.
    */
   texts?: Readonly<Record<string, string>>
   /**

@@ -77,7 +77,7 @@ export class Port {
     if (!this.#network?.ready || !port) return this.#changed()
     await this.#setAddress(port.name)
     await this.#network.setEnabled(port.name, this.isWanted)
-    this.#clear()
+    for (const code of ['eth', 'eth-address']) this.#ctx.errors.while(code, false)
     this.#changed()
   }
 
@@ -101,7 +101,7 @@ export class Port {
     const isRight = isSwitched && (this.#isAddressed || !isManaged)
     if (isRight || !isThere) this.#cancel()
     else if (!this.#next && !this.#isBusy) this.#setLater()
-    if (port && isSwitched) this.#ctx.errors.clear('eth')
+    if (port && isSwitched) this.#ctx.errors.while('eth', false)
   }
 
   /** The port is up or down against `eth-en`. */
@@ -144,23 +144,16 @@ export class Port {
           : `${name} came up although eth-en is 0: it is down again`,
       )
     } catch (error) {
-      const verb = isWanted ? 'brought up' : 'taken down'
-      const reason = (error as Error).message
-      const text = `${name} could not be ${verb}, as eth-en wants it (${reason})`
-      const values = { interface: name, up: isWanted, reason }
-      this.#ctx.errors.raise('eth', { text, advice: 'retrying automatically', values })
+      this.#ctx.errors.while('eth', { interface: name, up: isWanted, reason: (error as Error).message })
     }
   }
 
   async #address(name: string): Promise<void> {
     try {
       await this.#setAddress(name)
-      this.#ctx.errors.clear('eth-address')
+      this.#ctx.errors.while('eth-address', false)
     } catch (error) {
-      const reason = (error as Error).message
-      const text = `${name} could not be given its address (${reason})`
-      const values = { interface: name, reason }
-      this.#ctx.errors.raise('eth-address', { text, advice: 'retrying automatically', values })
+      this.#ctx.errors.while('eth-address', { interface: name, reason: (error as Error).message })
     }
   }
 
@@ -170,11 +163,6 @@ export class Port {
     if (this.#network?.setAddress) await this.#network.setAddress(name, fixed)
     else if (fixed) throw unavailable('the network of this station has no fixed addresses')
     this.#isAddressed = true
-  }
-
-  #clear(): void {
-    this.#ctx.errors.clear('eth')
-    this.#ctx.errors.clear('eth-address')
   }
 
   #cancel(): void {

@@ -2,13 +2,14 @@
 import { access, mkdir, readdir, rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { type Static, Type } from 'typebox'
-import type { PluginReport, PluginUpdates, Trouble } from '../../schemas/services.js'
+import type { PluginReport, PluginUpdates } from '../../schemas/services.js'
 import { messageOf, RtkError } from '../errors.js'
 import { nodeFileSystem, syncFolder } from '../platform/files/durable-file.js'
 import { readRecord } from '../platform/files/plain-file.js'
 import { StateFile } from '../platform/files/state-file.js'
 import type { Logger } from '../platform/log/log.js'
 import type { Clock } from '../platform/ports/clock.js'
+import type { StandingErrors } from '../platform/standing-errors.js'
 import { type Evidence, mostTries, Trial } from '../platform/trial.js'
 import type { Loaded } from './load.js'
 
@@ -48,8 +49,7 @@ export interface PluginUpdatesDeps {
   load(place: string): Promise<Loaded>
   clock: Clock
   log: Logger
-  raise(code: string, trouble: string | Trouble): void
-  clear(code: string): void
+  errors: Pick<StandingErrors, 'while'>
   plugins(): {
     report(): PluginReport[]
     sourceOf(name: string): string | undefined
@@ -239,8 +239,8 @@ export class UpdatedPlugins implements PluginUpdates {
       this.#installing = undefined
       this.#watch()
     }
-    this.#deps.clear(codeOf(name))
-    this.#deps.clear(lostCode)
+    this.#deps.errors.while(codeOf(name), false)
+    this.#deps.errors.while(lostCode, false)
     return { version }
   }
 
@@ -268,7 +268,7 @@ export class UpdatedPlugins implements PluginUpdates {
   }
 
   #tellGivenUp(name: string, text: string): void {
-    this.#deps.raise(codeOf(name), { text, values: { plugin: name, reason: text } })
+    this.#deps.errors.while(codeOf(name), { plugin: name, reason: text })
   }
 
   #watch(): void {
@@ -354,9 +354,7 @@ export class UpdatedPlugins implements PluginUpdates {
   }
 
   #tellLost(reason: string): void {
-    const text = `the list of updated plugins ${this.#file.path} cannot be used (${reason}): the plugins of the bundle run`
-    this.#deps.log.error({ code: lostCode }, text)
-    this.#deps.raise(lostCode, { text, advice: 'send their updates again', values: { file: this.#file.path, reason } })
+    this.#deps.errors.while(lostCode, { file: this.#file.path, reason })
   }
 
   /** The state in memory counts for this run; a start from a read-only disk decides the same again. */

@@ -1,6 +1,6 @@
 /**
- * A plugin's texts in languages other than English: files that go into its bundle, checked when the plugin is set up, merged when a
- * page asks.
+ * A plugin's texts: English ones of its errors, and in other languages all that a page shows. Files that go into its bundle, checked
+ * when the plugin is set up, merged when a page asks.
  */
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'

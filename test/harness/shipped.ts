@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { hostTable } from '../../runtime/host-table.js'
 import { Loader } from '../../runtime/loader/load.js'
+import { textFiles } from '../../runtime/loader/texts.js'
 import { packageRoot, readyFolder, shippedPlugins } from '../../runtime/platform/release.js'
 import type { AnyPlugin } from '../../runtime/plugin.js'
 
@@ -28,6 +29,13 @@ export function shippedTogether(): [together: string[], ...alternatives: string[
     ...Object.keys(alternatives).map((name) => [name]),
     names.filter(isFleet),
   ]
+}
+
+/** A definition that did not come out of a bundle, with the texts that the bundle of this shipped plugin has. */
+export function withTexts(definition: AnyPlugin): AnyPlugin {
+  const files = definition.texts ? [] : textFiles(join(packageRoot(), 'plugins', definition.name))
+  if (files.length === 0) return definition
+  return { ...definition, texts: Object.fromEntries(files.map(({ language, content }) => [language, content])) }
 }
 
 /** A shipped plugin by its name. One with a page for browsers exists as a bundle alone, and in the published package every one. */

@@ -12,7 +12,7 @@ import { withBeside } from './beside.js'
 import { keepLine } from './last-log.js'
 import { ManualClock } from './manual-clock.js'
 import { MemoryStore } from './memory-store.js'
-import { shippedPlugin } from './shipped.js'
+import { shippedPlugin, withTexts } from './shipped.js'
 
 /** A log line as JSON. */
 export type LogLine = Record<string, unknown> & { msg: string; level: number }
@@ -77,11 +77,11 @@ export async function createTestStation(options: TestStationOptions = {}): Promi
   const wanted: Variant['plugins'] = { ...sources }
   for (const [name, plugin] of Object.entries(plugins)) {
     const [definition, pluginOptions] = Array.isArray(plugin) ? plugin : [plugin, {}]
-    definitions[name] = definition
+    definitions[name] = withTexts(definition)
     wanted[name] = pluginOptions
   }
   const complete = withBeside({ ...wanted, ...variant?.plugins })
-  for (const name of complete.added) definitions[name] = await shippedPlugin(name)
+  for (const name of complete.added) definitions[name] = withTexts(await shippedPlugin(name))
   const data = rest.data ?? mkdtempSync(join(tmpdir(), 'rtk-base-test-'))
   let restarts = 0
   const runtime = await createRuntime({
@@ -121,7 +121,7 @@ export async function createTestStation(options: TestStationOptions = {}): Promi
     data,
     lines,
     define: (name, definition) => {
-      definitions[name] = definition
+      definitions[name] = withTexts(definition)
     },
     restarts: () => restarts,
     url,

@@ -6,12 +6,12 @@ import { transformSync } from 'esbuild'
 import t from 'tap'
 import system from '../../plugins/system/index.js'
 import { packageRoot } from '../../runtime/platform/release.js'
-import { stationError } from '../../runtime/platform/station-error.js'
+import { stationError } from '../../runtime/platform/standing-errors.js'
 import { definePlugin } from '../../runtime/plugin.js'
 import { createTestStation } from '../harness/index.js'
 
 t.test('the values of an error are bounded, whatever a plugin gives', async (t) => {
-  const valuesOf = (values: object) => stationError('x', { text: 'x', values: values as never }, 0).values
+  const valuesOf = (values: object) => stationError('x', values as never, {}, { 'error.x': 'x' }).values
   t.same(valuesOf({ distance_m: 0.59, by: 'http', held: true }), { distance_m: 0.59, by: 'http', held: true })
   for (const none of [
     {},
@@ -29,7 +29,8 @@ t.test('the values of an error are bounded, whatever a plugin gives', async (t) 
   const many = valuesOf(Object.fromEntries([...'abcdefgh'].map((name) => [name, 'y'.repeat(64)])))
   t.ok(JSON.stringify(many).length <= 240)
   t.equal(valuesOf({ [`a${'b'.repeat(30)}`]: 1 }), undefined)
-  t.notOk('values' in stationError('x', 'only a text', 0))
+  t.notOk('values' in stationError('x', {}, {}))
+  t.same(valuesOf({ _advice: 'look', distance_m: 1 }), { distance_m: 1 }, 'one for the text alone is not sent')
 })
 
 t.test('the document has them beside the text', async (t) => {

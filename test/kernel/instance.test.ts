@@ -427,7 +427,7 @@ t.test('an error that is found again within a minute of a reload was never gone'
   await clock.advance(500_000)
   const life = new Instance({ name: 'wild' } as never, {} as never, clock, 0)
   t.equal(life.lastingSince('code', 'text'), undefined)
-  life.before = { errors: new Map([['code', { code: 'code', text: 'text', t: 7 } as never]]), at_ms: clock.monotonic() }
+  life.before = { errors: [{ code: 'code', text: 'text', t: 7 } as never], at_ms: clock.monotonic() }
   await clock.advance(60_000)
   t.same(
     [life.lastingSince('code', 'text'), life.lastingSince('code', 'other'), life.lastingSince('other', 'text')],

@@ -71,7 +71,7 @@ t.test(
         put(file)
       }
       t.match(start(own, given(), 'kept'), { set: [loopback], careful: true }, 'nothing was kept')
-      proven({ ...settings, notice: { code: 'settings-refused', text: '', advice: '' } })
+      proven({ ...settings, notice: { code: 'settings-refused', values: { reason: '' } } })
       proven(settings)
       t.equal(lstatSync(exits, { throwIfNoEntry: false }), undefined, 'what it counted is forgotten')
       t.match(JSON.parse(readFileSync(kept, 'utf8')), given())
@@ -101,8 +101,7 @@ t.test('settings that were refused give way to those that ran well', async (t) =
   t.strictSame(started.set, good.set, 'with the login that stood')
   t.match(started.notice, {
     code: 'settings-refused',
-    text: /those that ran before are used$/,
-    advice: /^correct \/etc\/default/,
+    values: { reason: /those that ran before are used$/ },
   })
   t.match(start(undefined, given('http.prot=80'), 'kept'), { file: { variant: { name: 'roof' } } })
 
@@ -111,7 +110,7 @@ t.test('settings that were refused give way to those that ran well', async (t) =
     proven(start(write(), good))
     const args = start(own, given(token, 'http.prot=80'), 'kept')
     t.strictSame(args.set, [...good.set, loopback])
-    t.match(args.notice?.text, /on this machine only/)
+    t.match(args.notice?.values.reason, /on this machine only/)
     for (const text of ['{ "http": { "token": "0123', JSON.stringify(login)]) {
       writeFileSync(own, text)
       t.strictSame(start(own, given(), 'kept').set, [...good.set, loopback], text)
@@ -139,7 +138,11 @@ t.test('without settings that ran well HTTP is on this machine only, and no rece
   const { write, own, start, proven, kept } = service(t)
   const isSafe = (settings: Settings, what: string) => {
     t.match(settings, { set: [loopback], change: [], careful: true, file: { variant: { name: 'simulator' } } }, what)
-    t.match(settings.notice, { code: 'settings-refused', text: /HTTP answers on this machine only/ }, what)
+    t.match(
+      settings.notice,
+      { code: 'settings-refused', values: { reason: /HTTP answers on this machine only/ } },
+      what,
+    )
   }
   isSafe(start(write(), given('http.prot=80'), 'kept'), 'nothing was kept')
   for (const text of [
@@ -162,7 +165,10 @@ t.test('a file that is gone does not open what it closed', async (t) => {
   rmSync(own)
   const started = start(undefined, given())
   t.match(started, { file: { file: own, variant: login } })
-  t.match(started.notice, { code: 'settings-missing', text: /the variant .* is missing, and with it the login/ })
+  t.match(started.notice, {
+    code: 'settings-missing',
+    values: { reason: /the variant .* is missing, and with it the login/ },
+  })
   proven(started)
   t.match(start(undefined, given()), { file: { variant: login } }, 'also at the next start')
   rmSync(kept)
@@ -173,7 +179,10 @@ t.test('a file that is gone does not open what it closed', async (t) => {
   )
 
   proven(start(undefined, given(token)))
-  t.match(gone(undefined, given()), { set: [token], notice: { code: 'settings-missing', text: /RTK_BASE_OPTIONS/ } })
+  t.match(gone(undefined, given()), {
+    set: [token],
+    notice: { code: 'settings-missing', values: { reason: /RTK_BASE_OPTIONS/ } },
+  })
   t.match(start(undefined, given()), { set: [], notice: undefined }, 'options that a person has emptied')
   t.match(start(write(), given()), { notice: undefined }, 'a variant of the person’s own')
   proven(start(undefined, given('system.x=1')))
@@ -206,9 +215,9 @@ t.test('why the launcher has started another slot', async (t) => {
   t.strictSame(slotNotice({}), [])
   t.strictSame(notice('', 'a'), [])
   t.strictSame(notice('x', 'a'), [])
-  t.match(notice('state', 'f'), [
-    { code: 'slot-state-lost', text: /the version of the package runs$/, advice: /^send the update/ },
+  t.match(notice('state', 'f'), [{ code: 'slot-state-lost', values: { reason: /the version of the package runs$/ } }])
+  t.match(notice('b', 'a'), [
+    { code: 'slot-damaged', values: { reason: /^slot b is damaged and was not started: slot a runs/ } },
   ])
-  t.match(notice('b', 'a'), [{ code: 'slot-damaged', text: /^slot b is damaged and was not started: slot a runs/ }])
-  t.match(notice('f', 'a'), [{ code: 'slot-damaged', advice: /install the package again/ }])
+  t.match(notice('f', 'a'), [{ code: 'slot-damaged', values: { _package: true } }])
 })

@@ -11,6 +11,8 @@ export interface RaisedError {
   /** Names of its values; undefined: some come from elsewhere. */
   values: Set<string> | undefined
   hasAdvice: boolean
+  /** By `while`: its English text is in a file. */
+  isStanding: boolean
 }
 
 export interface Sources {
@@ -23,9 +25,9 @@ export interface Sources {
 }
 
 /** Methods that raise the error of their first argument. */
-const raising = ['raise', 'trouble', 'during']
+const raising = ['raise', 'trouble', 'during', 'while']
 /** The runtime reports those of the store and of its start in other ways, too. */
-export const raisingInRuntime = [...raising, 'report', 'notice']
+export const raisingInRuntime = [...raising, 'report', 'notice', 'stationError']
 const ofListener = ['reason', 'setting', 'retry_s']
 
 export function sourcesIn(folder: string, methods: readonly string[] = raising): Sources {
@@ -45,6 +47,8 @@ export function sourcesIn(folder: string, methods: readonly string[] = raising):
   const names = nodes.flat().flatMap((node) => (node.type === 'Property' ? [nameOf(node.key)] : []))
   return { errors, names: new Set(names), texts: nodes.flat().flatMap(textsOf), code: codes.join('\n') }
 }
+
+const both = (one: string[] | undefined, other: string[] | undefined) => one && other && [...one, ...other]
 
 const nameOf = (node: acorn.AnyNode) =>
   node.type === 'Identifier' || node.type === 'PrivateIdentifier' ? node.name : ''
@@ -91,33 +95,37 @@ function errorsIn(
   const namesOf = (node: acorn.AnyNode | undefined): string[] | undefined => {
     if (node?.type === 'Identifier') return namesOf(given(node))
     if (node?.type === 'LogicalExpression') return namesOf(node.right)
+    if (node?.type === 'Literal') return []
+    if (node?.type === 'ConditionalExpression') return both(namesOf(node.consequent), namesOf(node.alternate))
     if (node?.type !== 'ObjectExpression') return undefined
     const parts = node.properties.map((one) => (one.type === 'Property' ? [nameOf(one.key)] : namesOf(one.argument)))
     return parts.includes(undefined) ? undefined : parts.flatMap((part) => part ?? [])
   }
-  const note = (code: string, values: readonly string[] | undefined, hasAdvice: boolean) => {
+  const note = (code: string, values: readonly string[] | undefined, hasAdvice: boolean, isStanding = false) => {
     if (!/^[a-z][a-z-]*\*?$/.test(code)) return
     const before = errors.get(code)
-    if (!before) errors.set(code, { code, values: values && new Set(values), hasAdvice })
+    if (!before) errors.set(code, { code, values: values && new Set(values), hasAdvice, isStanding })
     else {
       before.hasAdvice ||= hasAdvice
+      before.isStanding ||= isStanding
       before.values = before.values && values && new Set([...before.values, ...values])
     }
   }
   for (const node of nodes) {
-    if (methods.includes('notice') && memberOf(node, 'text'))
-      for (const code of codesOf(memberOf(node, 'code'))) note(code, undefined, memberOf(node, 'advice') !== undefined)
+    if (methods.includes('notice') && (memberOf(node, 'text') ?? memberOf(node, 'values')))
+      for (const code of codesOf(memberOf(node, 'code'))) note(code, undefined, false, true)
     if (node.type !== 'CallExpression') continue
     const { arguments: args, callee } = node
     const [first, second] = args as acorn.AnyNode[]
     const called = nameOf(callee.type === 'MemberExpression' ? (callee.property as acorn.AnyNode) : callee)
     const name = memberOf(first, 'name')
-    if (called === 'listen' && name?.type === 'Literal') note(`listen-${name.value}`, ofListener, true)
+    if (called === 'listen' && name?.type === 'Literal') note(`listen-${name.value}`, ofListener, true, true)
     if (!methods.includes(called)) continue
     const values =
       called === 'during'
         ? [...(namesOf(args[3] as acorn.AnyNode) ?? []), 'reason']
-        : namesOf(memberOf(second, 'values'))
-    for (const code of codesOf(first)) note(code, values, memberOf(second, 'advice') !== undefined)
+        : namesOf(['while', 'stationError'].includes(called) ? second : memberOf(second, 'values'))
+    const isStanding = called === 'while' || methods.includes('notice')
+    for (const code of codesOf(first)) note(code, values, memberOf(second, 'advice') !== undefined, isStanding)
   }
 }

@@ -4,12 +4,12 @@ import t from 'tap'
 import type { TObject, TSchema } from 'typebox'
 import { readTexts, textFiles } from '../../runtime/loader/texts.js'
 import { packageRoot } from '../../runtime/platform/release.js'
+import { runtimeTexts } from '../../runtime/platform/texts/index.js'
 import { few } from '../harness/sample.js'
 import { everyOffer, type Offer } from '../reference/station.js'
 import { raisingInRuntime, type Sources, sourcesIn } from './said-errors.js'
 
-/** Speaks for the runtime, which has no texts of its own. */
-const ofRuntime = 'dashboard'
+const runtimeEnglish = runtimeTexts.get('en') ?? {}
 const longestLabel = 60
 
 /** Choices, and the fields of a setting with several. */
@@ -38,26 +38,37 @@ const placeholders = (text: string) => [...text.matchAll(/\{(\w+)\}/g)].map(([, 
 const baseOf = (code: string) => code.replace(/-?\*$/, '')
 
 type Texts = Readonly<Record<string, string>>
+/** A listener without a text of its own has that of all. */
+const ofListener = (name: string) => name.startsWith('listen-')
+const errorKeys = (texts: Texts) => Object.keys(texts).filter((key) => key.startsWith('error.'))
 
-/** Keys without a text. */
-function missing(texts: Texts, keys: readonly string[], { errors }: Sources): string[] {
+/** Keys without a text. @param english the errors' texts in English; undefined: these are they */
+function missing(texts: Texts, keys: readonly string[], { errors }: Sources, english?: Texts): string[] {
   const found = keys.filter((key) => !(key in texts))
-  for (const { code, hasAdvice } of errors.values()) {
-    // Has the texts of the plugin that listens.
-    if (code === 'listen-*') continue
+  for (const { code, hasAdvice, isStanding } of errors.values()) {
+    if (ofListener(code) || (isStanding && `error.${code}` in runtimeEnglish && texts !== runtimeEnglish)) continue
+    if (!english && !isStanding) continue
     const base = baseOf(code)
     // One text for all names, or one for each.
-    const own = Object.keys(texts)
+    const own = errorKeys(texts)
       .map((key) => key.split('.'))
-      .filter(([kind, name = '']) => kind === 'error' && (name === base || (base !== code && name.startsWith(base))))
+      .filter(([, name = '']) => name === base || (base !== code && name.startsWith(base)))
     if (own.every(([, , part]) => part === 'advice')) found.push(`error.${code}`)
-    if (hasAdvice && !own.some(([, , part]) => part === 'advice')) found.push(`error.${code}.advice`)
+    if (english && hasAdvice && !own.some(([, , part]) => part === 'advice')) found.push(`error.${code}.advice`)
   }
-  return found.map((key) => `${key} is missing`)
+  // A case by a value that is not sent is of English alone.
+  const also = errorKeys(english ?? {}).filter((key) => !key.includes('._') && !(key in texts))
+  return [...new Set([...found, ...also])].map((key) => `${key} is missing`)
 }
 
 /** What is wrong with a text; '' for nothing. */
-function flawOf(key: string, text: string, keys: readonly string[], { code: source, errors, ...all }: Sources): string {
+function flawOf(
+  key: string,
+  text: string,
+  keys: readonly string[],
+  { code: source, errors, ...all }: Sources,
+  english?: Texts,
+): string {
   const [kind = '', name = '', ...more] = key.split('.')
   const names = placeholders(text)
   const has = (word: string) => new RegExp(`(^|\\W)${word}(\\W|$)`).test(source)
@@ -72,30 +83,30 @@ function flawOf(key: string, text: string, keys: readonly string[], { code: sour
     if (names.length > 0) return 'has no values'
     return kind === 'setting' && more[0] !== 'help' && text.length > longestLabel ? 'is too long' : ''
   }
-  const error = [...errors.values()].find(({ code }) =>
-    code.endsWith('*') ? name === baseOf(code) || name.startsWith(code.slice(0, -1)) : name === code,
-  )
+  const ofMany = ({ code }: { code: string }) =>
+    code.endsWith('*') && (name === baseOf(code) || name.startsWith(code.slice(0, -1)))
+  const error = errors.get(name) ?? [...errors.values()].find(ofMany)
+  if (english && error?.isStanding && !ofListener(name) && !(key in english)) return 'has no English text'
   // The test of the verdict looks for each of them.
   const isReason = kind === 'reason' && name.split('-').every(has)
   if (!isReason && (kind !== 'error' || !error)) return 'is not used'
   const values = error?.values ?? all.names
-  const unknown = names.find((one) => !values.has(one))
+  const unknown = names.find((one) => !values.has(one) || (english && one.startsWith('_')))
   if (unknown) return `has no value ${unknown}`
   const [which] = more[0] === 'advice' ? more.slice(1) : more
   return which === undefined || values.has(which) || has(which) ? '' : 'never applies'
 }
 
-const flaws = (texts: Texts, keys: readonly string[], sources: Sources): string[] => [
-  ...missing(texts, keys, sources),
+const flaws = (texts: Texts, keys: readonly string[], sources: Sources, english?: Texts): string[] => [
+  ...missing(texts, keys, sources, english),
   ...Object.entries(texts)
-    .map(([key, text]) => [key, flawOf(key, text, keys, sources)])
+    .map(([key, text]) => [key, flawOf(key, text, keys, sources, english)])
     .flatMap(([key, flaw]) => (flaw ? [`${key} ${flaw}`] : [])),
 ]
 
 t.test('every shipped plugin has all of its texts in every language', async (t) => {
   const folder = join(packageRoot(), 'plugins')
   const offer = await everyOffer()
-  const runtime = sourcesIn(join(packageRoot(), 'runtime'), raisingInRuntime)
   const refuse = (file: string, reason: string) => t.fail(`${file}: ${reason}`)
   const plugins = readdirSync(folder)
     .filter((name) => existsSync(join(folder, name, 'index.ts')))
@@ -104,24 +115,26 @@ t.test('every shipped plugin has all of its texts in every language', async (t) 
       return { name, files: readTexts(Object.fromEntries(given), refuse).files }
     })
   const languages = new Set(plugins.flatMap(({ files }) => [...files.keys()]))
-  t.ok(languages.has('de'))
+  t.ok(languages.has('en') && languages.has('de'))
   const all: string[] = []
   for (const { name, files } of few(1, plugins)) {
-    const own = sourcesIn(join(folder, name))
-    const sources = name !== ofRuntime ? own : both(own, runtime)
+    const sources = sourcesIn(join(folder, name))
+    const english = files.get('en') ?? {}
     for (const language of languages) {
-      const wrong = flaws(files.get(language) ?? {}, offered(name, offer), sources)
+      const wrong =
+        language === 'en'
+          ? flaws(english, [], sources)
+          : flaws(files.get(language) ?? {}, offered(name, offer), sources, english)
       all.push(...wrong.map((one) => `${name}/texts/${language}.json: ${one}`))
     }
   }
   t.same(all, [])
 })
 
-const both = (a: Sources, b: Sources): Sources => ({
-  errors: new Map([...b.errors, ...a.errors]),
-  names: new Set([...a.names, ...b.names]),
-  texts: [...a.texts, ...b.texts],
-  code: `${a.code}\n${b.code}`,
+t.test('the runtime has the texts of its errors', async (t) => {
+  const sources = sourcesIn(join(packageRoot(), 'runtime'), raisingInRuntime)
+  t.same(flaws(runtimeEnglish, [], sources), [])
+  t.same(flaws(runtimeTexts.get('de') ?? {}, [], sources, runtimeEnglish), [])
 })
 
 t.test('a flaw is found', async (t) => {
@@ -130,6 +143,7 @@ t.test('a flaw is found', async (t) => {
       const values = { height_m: 3, ...(x && { by }) }
       errors.raise(code, { text: \`$\{x} is lit\`, advice: 'off', values })
       errors.raise(\`lamp-$\{name}-broken\`, { text: 'broken in 3 ways' })
+      errors.while('lamp-out', isOut && { reason, _how: how, _cold: true })
       ctx.net.listen({ name: 'light', port })`,
   })
   const sources = sourcesIn(dir)
@@ -139,24 +153,36 @@ t.test('a flaw is found', async (t) => {
     'error.lamp-lit.by': '{by} machte die Lampe an',
     'error.lamp-lit.advice': 'Ausschalten',
     'error.lamp': 'Kaputt',
+    'error.lamp-out': 'Aus: {reason}',
+    'error.lamp-out.advice': 'Einschalten',
     'error.listen-light': 'Kein Port: {reason}',
     'error.listen-light.advice': 'Warten',
     'said.broken in # ways': 'auf # Arten kaputt',
   }
-  t.same(flaws(good, ['setting.lamp'], sources), [])
-  const one = (more: Record<string, string>) => flaws({ ...good, ...more }, ['setting.lamp'], sources)
+  const english = {
+    'error.lamp-out': 'out: {reason}',
+    'error.lamp-out.advice': '{_how}',
+    'error.lamp-out._cold': 'cold',
+  }
+  t.same(flaws(english, [], sources), [])
+  t.same(flaws({}, [], sources), ['error.lamp-out is missing'])
+  t.same(flaws({ ...english, 'error.lamp-out.x': '{y}' }, [], sources), ['error.lamp-out.x has no value y'])
+  t.same(flaws(good, ['setting.lamp'], sources, english), [])
+  const one = (more: Record<string, string>) => flaws({ ...good, ...more }, ['setting.lamp'], sources, english)
   t.same(one({ 'setting.lamps': 'x' }), ['setting.lamps is not used'])
   t.same(one({ 'setting.lamp': 'x'.repeat(61) }), ['setting.lamp is too long'])
   t.same(one({ 'error.lamp-lit': '{depth_m}' }), ['error.lamp-lit has no value depth_m'])
   t.same(one({ 'error.lamp-lit.blue': 'x' }), ['error.lamp-lit.blue never applies'])
   t.same(one({ 'error.light': 'x' }), ['error.light is not used'])
+  t.same(one({ 'error.lamp-out': '{_how}' }), ['error.lamp-out has no value _how'])
+  t.same(one({ 'error.lamp-out.reason': 'x' }), ['error.lamp-out.reason has no English text'])
   t.same(one({ 'said.broken in # ways': 'kaputt' }), ['said.broken in # ways has other numbers'])
   t.same(one({ 'said.whole': 'x' }), ['said.whole is not said'])
-  t.same(flaws({ 'error.lamp': 'x' }, ['setting.lamp'], sources), [
+  t.same(flaws({ 'error.lamp': 'x' }, ['setting.lamp'], sources, english), [
     'setting.lamp is missing',
     'error.lamp-lit is missing',
     'error.lamp-lit.advice is missing',
-    'error.listen-light is missing',
-    'error.listen-light.advice is missing',
+    'error.lamp-out is missing',
+    'error.lamp-out.advice is missing',
   ])
 })

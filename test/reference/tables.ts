@@ -6,6 +6,7 @@ import type { TSchema } from 'typebox'
 import { errorTable } from '../../runtime/errors.js'
 import { readCatalogue } from '../../runtime/loader/catalogue.js'
 import { packageRoot } from '../../runtime/platform/release.js'
+import { english } from '../../runtime/platform/texts/index.js'
 import type { ErrorKind } from '../../schemas/error-table.js'
 import { asyncApi } from '../../schemas/mqtt/async-api.js'
 import { topics } from '../../schemas/mqtt/topics.js'
@@ -154,20 +155,19 @@ ${table(['topic', 'the station', 'content', 'content type'], rows)}
 `
 }
 
-/** The page brings the texts of what the service itself reports. */
-const ofService = 'dashboard'
-
 /** The codes of the errors in the document, which every plugin has texts for. */
 function documentErrors(): string[][] {
   const plugins = join(packageRoot(), 'plugins')
-  return readdirSync(plugins).flatMap((plugin) => {
+  const rows = (keys: readonly string[], owner: string) =>
+    [...new Set(keys.flatMap((key) => /^error\.([^.]+)/.exec(key)?.[1] ?? []))]
+      .sort()
+      .map((code) => [`\`${code}\``, owner])
+  const ofPlugins = readdirSync(plugins).flatMap((plugin) => {
     const file = join(plugins, plugin, 'texts', 'de.json')
     const keys = existsSync(file) ? Object.keys(JSON.parse(readFileSync(file, 'utf8')) as object) : []
-    const codes = new Set(keys.flatMap((key) => /^error\.([^.]+)/.exec(key)?.[1] ?? []))
-    return [...codes]
-      .sort()
-      .map((code) => [`\`${code}\``, plugin === ofService ? 'the service itself' : readme(plugin)])
+    return rows(keys, readme(plugin))
   })
+  return [...rows(Object.keys(english), 'the service itself'), ...ofPlugins]
 }
 
 export function errorsPage(): string {

@@ -1,7 +1,7 @@
 /** The listeners of plugins. The runtime owns their sockets, so that a reload drops no client. */
 
 import type { Logger } from 'pino'
-import type { Trouble } from '../../../schemas/services.js'
+import type { ErrorValues } from '../../../schemas/services.js'
 import { asRuntime, type Owner, type StopReason } from '../../platform/guard/owner.js'
 import type { Clock } from '../../platform/ports/clock.js'
 import { Listening } from './listening.js'
@@ -35,7 +35,7 @@ export class Listeners {
     owner: Owner,
     options: ListenOptions,
     handler: ConnectionHandler,
-    report: (trouble: Trouble | undefined) => void,
+    report: (trouble: ErrorValues | undefined) => void,
     runs: boolean,
   ): Listener {
     const { name } = options

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import type { Logger } from 'pino'
 import type { Dispose } from '../../../schemas/event.js'
-import type { Trouble } from '../../../schemas/services.js'
+import type { ErrorValues } from '../../../schemas/services.js'
 import { Places } from '../../platform/fair-share/places.js'
 import { asRuntime, type Owner, runAs, type StopReason } from '../../platform/guard/owner.js'
 import { LogLimit } from '../../platform/log/log-limit.js'
@@ -29,7 +29,7 @@ export interface Claim {
   readonly options: ListenOptions
   readonly handler: ConnectionHandler
   /** Shows trouble with the address, or that there is none. */
-  report(trouble: Trouble | undefined): void
+  report(trouble: ErrorValues | undefined): void
 }
 
 export interface ListeningDeps {
@@ -218,8 +218,7 @@ export class Listening {
       door.renew()
       this.#claim?.report(undefined)
     } catch (error) {
-      const text = (error as Error).message
-      this.#claim?.report({ text, advice: 'the one before it stays in use', values: { reason: text } })
+      this.#claim?.report({ reason: (error as Error).message })
     }
   }
 
@@ -238,12 +237,9 @@ export class Listening {
         this.#claim?.report(undefined)
         this.#log(`listening at ${addressText(had)}`, 'info')
       },
-      failed: (text, wait_ms) => {
-        const { setting } = this.#claim?.options ?? {}
-        const remedy = setting === undefined ? '' : `set another ${setting}; `
-        const retry_s = wait_ms / 1000
-        const advice = `${remedy}it is tried again every ${retry_s} s`
-        this.#claim?.report({ text, advice, values: { reason: text, setting: setting ?? '', retry_s } })
+      failed: (reason, wait_ms) => {
+        const { setting = '' } = this.#claim?.options ?? {}
+        this.#claim?.report({ reason, setting, retry_s: wait_ms / 1000 })
       },
     })
   }

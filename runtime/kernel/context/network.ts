@@ -1,4 +1,4 @@
-import type { Trouble } from '../../../schemas/services.js'
+import type { ErrorValues } from '../../../schemas/services.js'
 import type { ListenOptions } from '../../gateway/net/types.js'
 import { Fetcher } from '../../platform/fetch/index.js'
 import type { Clock } from '../../platform/ports/clock.js'
@@ -43,10 +43,7 @@ export function netOf(
       checkListener(options)
       argument(`listener ${options.name}: its function`, onConnection, 'function')
       const code = `listen-${options.name}`
-      const report = (trouble: Trouble | undefined) => {
-        if (trouble === undefined) errors.clear(code)
-        else errors.raise(code, trouble)
-      }
+      const report = (trouble: ErrorValues | undefined) => void errors.while(code, trouble)
       return listeners.listen(instance, options, onConnection, report, instance.live)
     },
   }

@@ -1,6 +1,6 @@
 /** A plugin's reports about itself: its block of the status document, its errors, its status, its metrics. */
 import type { MetricRegistry } from '../../platform/metrics/index.js'
-import { stationError } from '../../platform/station-error.js'
+import { StandingErrors } from '../../platform/standing-errors.js'
 import type { InfoBuilder, InfoParts, PluginContext } from '../../plugin.js'
 import type { Instance } from '../instance/instance.js'
 import type { InfoPart } from '../instance/registrations.js'
@@ -45,22 +45,23 @@ export function infoOf(instance: Instance, host: ContextHost): PluginContext['in
 
 /** `ctx.errors` */
 export function errorsOf(instance: Instance, host: ContextHost): PluginContext['errors'] {
+  const { log, registered, scope } = instance
+  const errors = new StandingErrors({
+    texts: () => registered.texts.files.get('en') ?? {},
+    utc_s: () => host.utc_s(),
+    since: (code, text) => instance.lastingSince(code, text),
+    raised: (code, text) => log[host.isStopping() ? 'debug' : 'warn']({ code }, text),
+    textMissing: (code) => log.warn({ code }, `texts/en.json has no text for the error ${code}: its values are shown`),
+    changed: () => host.infoChanged(),
+  })
+  instance.errors = errors
   return {
+    while: (code, condition, standing) =>
+      scope.closed && condition ? undefined : errors.while(code, condition, standing),
     raise(code, given) {
-      if (instance.scope.closed) return
-      const error = stationError(code, given, host.utc_s())
-      const { text, severity } = error
-      const before = instance.errors.get(code)
-      if (before?.text === text && before.severity === severity) return
-      instance.errors.delete(code)
-      const since = typeof given === 'string' ? undefined : given.t
-      instance.errors.set(code, { ...error, t: since || (instance.lastingSince(code, text) ?? error.t) })
-      instance.log[host.isStopping() ? 'debug' : 'warn']({ code }, text)
-      host.infoChanged()
+      if (!scope.closed) errors.raise(code, given)
     },
-    clear(code) {
-      if (instance.errors.delete(code)) host.infoChanged()
-    },
+    clear: (code) => void errors.while(code, false),
   }
 }
 

@@ -3,6 +3,7 @@ import type { StationError } from '../../../schemas/services.js'
 import { messageOf } from '../../errors.js'
 import type { Owner } from '../../platform/guard/owner.js'
 import type { Clock } from '../../platform/ports/clock.js'
+import type { StandingErrors } from '../../platform/standing-errors.js'
 import { activityNumber } from '../../platform/supervision/activity.js'
 import type { Dispose, PluginContext, PluginDefinition } from '../../plugin.js'
 import { noRegistrations, type Registrations } from './registrations.js'
@@ -15,10 +16,8 @@ const faultShown_ms = 3_600_000
 /** An error that is found again this soon after a reload was never gone. */
 const sameError_ms = 60_000
 
-export type PluginErrors = Map<string, StationError>
-
 export interface ErrorsLeft {
-  readonly errors: PluginErrors
+  readonly errors: readonly StationError[]
   readonly at_ms: number
 }
 
@@ -35,7 +34,8 @@ export class Instance implements Owner {
   /** The return value of `setup`. */
   state: unknown
   readonly services = new Map<string, unknown>()
-  readonly errors: PluginErrors = new Map()
+  /** Set with the context. */
+  errors!: StandingErrors
   /** Errors of the previous instance, and when it stopped. */
   before: ErrorsLeft | undefined
   /** Changes up to this number existed at setup; later ones are applied to the instance. */
@@ -74,7 +74,7 @@ export class Instance implements Owner {
   lastingSince(code: string, text: string): number | undefined {
     const { before } = this
     if (!before || this.clock.monotonic() - before.at_ms > sameError_ms) return undefined
-    const error = before.errors.get(code)
+    const error = before.errors.find((one) => one.code === code)
     return error?.text === text ? error.t : undefined
   }
 

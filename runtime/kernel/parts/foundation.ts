@@ -1,7 +1,7 @@
 /** The first part of the service: stored data (store, serial number), identity (device), and its errors. */
 import { join } from 'node:path'
 import type { Variant } from '../../../schemas/index.js'
-import type { StationError, Trouble } from '../../../schemas/services.js'
+import type { StationError } from '../../../schemas/services.js'
 import { forgetLogin } from '../../gateway/login/kept-login.js'
 import { StationDevice } from '../../platform/device.js'
 import { DataFiles } from '../../platform/files/data-files.js'
@@ -9,36 +9,10 @@ import { type Clock, systemClock } from '../../platform/ports/clock.js'
 import { isSerial, machineSerial } from '../../platform/ports/machine.js'
 import { slotFromEnvironment } from '../../platform/ports/slots.js'
 import { readRelease } from '../../platform/release.js'
-import { stationError } from '../../platform/station-error.js'
+import { StandingErrors, stationError } from '../../platform/standing-errors.js'
 import { openStore, type Store, type StoreTrouble } from '../../platform/store/store.js'
 import { bootId, RunRecord } from '../../platform/supervision/run-record.js'
 import type { RuntimeOptions } from '../runtime-options.js'
-
-/** Trouble of the runtime itself, for `base.state.errors`. */
-export class Troubles {
-  readonly #all = new Map<string, StationError>()
-  readonly #deps: { utc_s(): number; raised(code: string, text: string): void; changed(): void }
-
-  constructor(deps: { utc_s(): number; raised(code: string, text: string): void; changed(): void }) {
-    this.#deps = deps
-  }
-
-  raise(code: string, trouble: string | Trouble): void {
-    const error = stationError(code, trouble, this.#deps.utc_s())
-    if (this.#all.get(code)?.text === error.text) return
-    this.#all.set(code, error)
-    this.#deps.raised(code, error.text)
-    this.#deps.changed()
-  }
-
-  clear(code: string): void {
-    if (this.#all.delete(code)) this.#deps.changed()
-  }
-
-  list(): StationError[] {
-    return [...this.#all.values()]
-  }
-}
 
 export interface Foundation {
   readonly clock: Clock
@@ -47,7 +21,8 @@ export interface Foundation {
   readonly store: Store
   readonly device: StationDevice
   readonly files: DataFiles
-  readonly troubles: Troubles
+  /** Of the runtime itself. */
+  readonly errors: StandingErrors
   close(): Promise<void>
 }
 
@@ -65,9 +40,10 @@ export async function layFoundation(
   try {
     const files = new DataFiles(data)
     const serial = await serialNumber(variant, store)
-    const troubles = new Troubles({
+    const errors = new StandingErrors({
       utc_s: () => Math.floor(device.utc_ms() / 1000),
       raised: (code, text) => log.error({ code }, text),
+      textMissing: (code) => log.error({ code }, `the runtime has no text for its error ${code}: its values are shown`),
       changed,
     })
     const record = options.ownProcess ? (options.watchdog?.record ?? new RunRecord(data)) : undefined
@@ -87,8 +63,8 @@ export async function layFoundation(
       bootId: options.bootId ?? bootId(),
       clock,
       machine: options.machine,
-      contradicted: (utc_ms) => reportTime(troubles, utc_ms),
-      errors: () => [...storeErrors, ...troubles.list(), ...pluginTroubles()],
+      contradicted: (utc_ms) => void errors.while('time-contradiction', utc_ms !== undefined),
+      errors: () => [...storeErrors, ...errors.list(), ...pluginTroubles()],
       clearStore: async () => {
         await store.factory()
         await forgetLogin(store)
@@ -100,8 +76,7 @@ export async function layFoundation(
       storeErrors = errorsOf(store.troubles, storeErrors, Math.floor(device.utc_ms() / 1000))
       changed()
     }
-    for (const { code, ...trouble } of options.notices ?? [])
-      troubles.raise(code, { values: { reason: trouble.text }, ...trouble })
+    for (const { code, values } of options.notices ?? []) errors.while(code, values)
     store.onTroubles(readStoreErrors)
     readStoreErrors()
     if (!device.onTrial) await store.dropCopy()
@@ -109,7 +84,7 @@ export async function layFoundation(
       record?.stopped()
       await store.close()
     }
-    return { clock, serial, store, device, files, troubles, close }
+    return { clock, serial, store, device, files, errors, close }
   } catch (error) {
     await store.close()
     throw error
@@ -119,17 +94,9 @@ export async function layFoundation(
 /** @param before errors that persist keep their time */
 function errorsOf(troubles: readonly StoreTrouble[], before: readonly StationError[], t: number): StationError[] {
   const known = ({ code, text }: StoreTrouble) => before.find((error) => error.code === code && error.text === text)
-  return troubles.map((now) => known(now) ?? stationError(now.code, { ...now, values: { reason: now.text } }, t))
-}
-
-/** @param utc_ms the time of the receiver, if it contradicts the known one */
-function reportTime(troubles: Troubles, utc_ms: number | undefined): void {
-  if (utc_ms === undefined) {
-    troubles.clear('time-contradiction')
-    return
-  }
-  const text = 'the time of the receiver is off by more than an hour: it is not used'
-  troubles.raise('time-contradiction', { text, advice: 'is the receiver spoofed?' })
+  return troubles.map(
+    (now) => known(now) ?? stationError(now.code, { reason: now.text, _advice: now.advice ?? '' }, { t }),
+  )
 }
 
 async function serialNumber(variant: Variant, store: Store): Promise<string> {

@@ -59,7 +59,7 @@ export interface Below {
 export function buildPlugins(options: RuntimeOptions, below: Below): Plugins {
   const { base, builtIn, data, log, watch = false, watchdog } = options
   const { foundation, graph, httpServer, network, proxies, registries, services } = below
-  const { clock, device, troubles } = foundation
+  const { clock, device, errors } = foundation
   const listeners = new Listeners({ log, clock, isProxy: (address) => proxies.has(address) })
   const counts = new StationMetrics({
     plugins: () => graph.report(),
@@ -84,8 +84,7 @@ export function buildPlugins(options: RuntimeOptions, below: Below): Plugins {
     load: (place) => loader.load(place),
     clock,
     log,
-    raise: (code, trouble) => troubles.raise(code, trouble),
-    clear: (code) => troubles.clear(code),
+    errors,
     plugins: () => ({
       report: () => graph.report(),
       sourceOf: (plugin) => graph.find(plugin)?.wanted.source,

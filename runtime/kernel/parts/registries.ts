@@ -56,7 +56,7 @@ export async function buildRegistries(
   foundation: Foundation,
   { changes, data, graph, info, log, trial, variant }: RegistryOptions,
 ): Promise<Registries> {
-  const { clock, store, troubles } = foundation
+  const { clock, errors, store } = foundation
   const live = new LiveTables()
   const { hooks } = live
   const tables = () => live.now
@@ -85,8 +85,7 @@ export async function buildRegistries(
       changed()
       bus.look()
     },
-    trouble: (code, trouble) => troubles.raise(code, trouble),
-    settled: (code) => troubles.clear(code),
+    errors,
   })
   await config.load()
   const actions = new ActionRegistry({

@@ -25,6 +25,7 @@ import { mergeTexts } from '../../loader/texts.js'
 import { EventHub } from '../../platform/guard/event-hub.js'
 import type { LogControl } from '../../platform/log/log-control.js'
 import type { MetricRegistry } from '../../platform/metrics/index.js'
+import { runtimeTexts } from '../../platform/texts/index.js'
 import type { Services } from '../services.js'
 import type { Tables } from '../tables.js'
 import type { Foundation } from './foundation.js'
@@ -80,10 +81,14 @@ function logsService(control: LogControl): Logs {
 }
 
 function textsService(tables: () => Tables): PluginTexts {
-  const all = () => tables().instances.flatMap(({ live, registered }) => (live ? [registered.texts] : []))
+  const own = { files: runtimeTexts, digest: '' }
+  const all = () => [own, ...tables().instances.flatMap(({ live, registered }) => (live ? [registered.texts] : []))]
   return {
     get languages() {
-      return [...new Set(all().flatMap(({ files }) => [...files.keys()]))].sort()
+      const found = new Set(all().flatMap(({ files }) => [...files.keys()]))
+      // The document is in English.
+      found.delete('en')
+      return [...found].sort()
     },
     get version() {
       return all()

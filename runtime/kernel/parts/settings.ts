@@ -39,7 +39,7 @@ export async function applySettings(
   tables: Tables,
   plugins: readonly PluginReport[],
   { mistakes: before, later, unknown }: BootKnowledge,
-  { troubles, store }: Pick<Foundation, 'troubles' | 'store'>,
+  { errors, store }: Pick<Foundation, 'errors' | 'store'>,
 ): Promise<void> {
   const { variant, changes = {}, log } = options
   const mistakes = [...before]
@@ -80,10 +80,8 @@ export async function applySettings(
   await config.preset(values).catch((error) => {
     if (!(error instanceof RtkError) || error.code !== 'RTK_ERR_STORE_WRITE') throw error
     const names = Object.keys(values).join(', ')
-    const text = `--change of ${names}: ${error.message}; the values stored before stay live`
-    const advice = 'they are stored as soon as the disk takes writes again'
-    troubles.raise('change-not-stored', { text, advice, values: { names, reason: error.message } })
-    presetLater(config, values, store, () => troubles.clear('change-not-stored'))
+    errors.while('change-not-stored', { names, reason: error.message })
+    presetLater(config, values, store, () => void errors.while('change-not-stored', false))
   })
 }
 

@@ -1,7 +1,7 @@
 import type { PluginReport, PluginStateName, StationError } from '../../../schemas/services.js'
 import { RtkError } from '../../errors.js'
 import { didYouMean } from '../../platform/nearest.js'
-import { stationError } from '../../platform/station-error.js'
+import { stationError } from '../../platform/standing-errors.js'
 import type { PluginDefinition } from '../../plugin.js'
 import type { Instance } from '../instance/instance.js'
 import type { Services } from '../services.js'
@@ -122,7 +122,7 @@ export class PluginGraph {
 
   /** Messages to a person: from running plugins, and about plugins that do not run. */
   troubles(): StationError[] {
-    const raised = this.instances.flatMap(({ errors }) => [...errors.values()])
+    const raised = this.instances.flatMap(({ errors }) => errors.list())
     const down = this.entries.filter(({ state }) => state === 'failed' || state === 'quarantined')
     return [...raised, ...down.map(troubleOf)]
   }
@@ -187,9 +187,6 @@ export class PluginGraph {
 }
 
 function troubleOf({ name, reason, failedAt_s, retry_s }: Entry): StationError {
-  const text = `plugin ${name} does not run: ${reason}`
-  const first = reason.includes('ENOTDIR') ? 'a file is where a folder is needed: remove it; ' : ''
-  const advice = `${first}it is retried after ${retry_s} s, or at once with "rtk-base plugins reload ${name}"`
-  const values = { plugin: name, reason, retry_s }
-  return stationError('plugin-failed', { text, advice, severity: 'silences', values }, failedAt_s)
+  const values = { plugin: name, reason, retry_s, _file: reason.includes('ENOTDIR') }
+  return stationError('plugin-failed', values, { severity: 'silences', t: failedAt_s })
 }

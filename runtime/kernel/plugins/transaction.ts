@@ -121,7 +121,7 @@ export class Transaction {
     this.#graph.setState(entry, 'stopping', reason)
     const handoff = await this.#deps.lifecycle.stop(instance, reason)
     entry.instance = undefined
-    entry.left = { errors: instance.errors, at_ms: this.#deps.clock.monotonic() }
+    entry.left = { errors: instance.errors.list(), at_ms: this.#deps.clock.monotonic() }
     this.#deps.services.look()
     this.#graph.setState(entry, 'stopped', reason)
     return handoff

@@ -2,11 +2,12 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { isDeepStrictEqual } from 'node:util'
 import { Mutex } from 'async-mutex'
 import type { Logger } from 'pino'
-import type { ChangeResult, Trouble } from '../../../schemas/services.js'
+import type { ChangeResult } from '../../../schemas/services.js'
 import { messageOf, RtkError } from '../../errors.js'
 import { attempt } from '../../platform/guard/guard.js'
 import type { Owner } from '../../platform/guard/owner.js'
 import type { Clock } from '../../platform/ports/clock.js'
+import type { StandingErrors } from '../../platform/standing-errors.js'
 import type { Store, StoreOps } from '../../platform/store/store.js'
 import { deepest, isTooDeep, quote } from '../../platform/validate.js'
 import type { Caller, ChangeSet, Source } from '../../plugin.js'
@@ -29,13 +30,7 @@ interface Undo {
   readonly trial: { readonly earlier: ValuesBefore | undefined } | undefined
 }
 
-export const changeTroubles = [
-  'change-undone',
-  'change-not-undone',
-  'change-not-applied',
-  'change-rolled-back',
-] as const
-export type ChangeTrouble = (typeof changeTroubles)[number]
+const changeErrors = ['change-undone', 'change-not-undone', 'change-not-applied', 'change-rolled-back'] as const
 
 export interface ConfigDeps {
   store: Store
@@ -49,9 +44,8 @@ export interface ConfigDeps {
   start(record: ActionRecord, source: Source): Promise<void>
   /** Something that a reader of the document may see has changed. */
   changed(): void
-  /** Trouble that outlives the call, for `base.state.errors`, until a later change went well. */
-  trouble(code: ChangeTrouble, trouble: string | Trouble): void
-  settled(code: ChangeTrouble): void
+  /** Take what outlives the call, until a later change went well. */
+  errors: Pick<StandingErrors, 'while'>
 }
 
 /**
@@ -124,11 +118,7 @@ export class ConfigRegistry {
       const values = new Map(missed.map((record) => [record.name, this.values.of(record)]))
       const problems = await this.#apply(values, new Map(), 'plugin', values)
       const text = problems.map(({ name, message }) => `${name} ${message}`).join('; ')
-      if (text)
-        this.#deps.trouble('change-not-applied', {
-          text: `a change during a reload is stored, but not live: ${text}`,
-          values: { reason: text },
-        })
+      if (text) this.#deps.errors.while('change-not-applied', { reason: text })
     })
   }
 
@@ -202,7 +192,7 @@ export class ConfigRegistry {
 
   /** A change succeeded: earlier errors of changes are cleared. */
   #settled(): void {
-    for (const code of changeTroubles) this.#deps.settled(code)
+    for (const code of changeErrors) this.#deps.errors.while(code, false)
   }
 
   /** Applies an already answered change; a refusal goes into `base.state.errors`, as its caller no longer waits. */
@@ -221,7 +211,7 @@ export class ConfigRegistry {
     const mine = new Map([...before].filter(([name]) => values.has(name)))
     await this.#rollBack(mine, values, effective, source, problems, undo)
     const text = problems.map(({ name, message }) => `${name} ${message}`).join('; ')
-    this.#deps.trouble('change-undone', { text: `a change was undone: ${text}`, values: { reason: text } })
+    this.#deps.errors.while('change-undone', { reason: text })
   }
 
   /** Reverts the change on trial, at a person's request. False if there is none. */
@@ -238,10 +228,7 @@ export class ConfigRegistry {
       const { names, tried } = this.#inWords([...before.keys()])
       if (!(await this.#setBack(before))) return
       const { trial_s } = this.#deps
-      const what = tried === '' ? names : `${names} (${tried})`
-      const text = `${what} did not work: nobody reached the station through it within ${trial_s} s, the values before are back`
-      const advice = 'try it again, and choose Keep on the page in time (command confirm-change)'
-      this.#deps.trouble('change-rolled-back', { text, advice, values: { names, tried, trial_s } })
+      this.#deps.errors.while('change-rolled-back', { names, tried, trial_s })
     })
   }
 
@@ -277,7 +264,7 @@ export class ConfigRegistry {
 
   #notUndone(what: string, cause: unknown): void {
     const reason = typeof cause === 'string' ? cause : messageOf(cause)
-    this.#deps.trouble('change-not-undone', { text: `${what}: ${reason}`, values: { what, reason } })
+    this.#deps.errors.while('change-not-undone', { what, reason })
   }
 
   async #apply(

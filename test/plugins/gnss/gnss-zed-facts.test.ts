@@ -18,15 +18,9 @@ import * as ubx from '../../../plugins/gnss-zed/ubx/index.js'
 import { runCommand } from '../../../plugins/simulated-receiver/firmware/commands.js'
 import { ConfigStore } from '../../../plugins/simulated-receiver/firmware/config-store.js'
 import { decodeGga, encodeMsm, type Gga } from '../../../runtime/lib/gnss/index.js'
-import { stationError } from '../../../runtime/platform/station-error.js'
-import type {
-  ReceiverFix,
-  ReceiverTarget,
-  SatelliteEpoch,
-  SatelliteResidual,
-  Trouble,
-} from '../../../schemas/services.js'
+import type { ReceiverFix, ReceiverTarget, SatelliteEpoch, SatelliteResidual } from '../../../schemas/services.js'
 import { ManualClock } from '../../harness/index.js'
+import { errorsOf, into } from '../../harness/standing-errors.js'
 
 const payload = (hex: string) => ubx.payloadOf(Uint8Array.from(Buffer.from(hex.replace(/\s/g, ''), 'hex')))
 const of = <L extends ubx.Layout>(layout: L, values: ubx.Encodable<L>) =>
@@ -561,10 +555,7 @@ function configured(port: Known['port'] = 'USB', baud = 0) {
   const ctx = {
     timers: script.timers,
     log: { info: line('info'), warn: line('warn'), debug: line('debug') },
-    errors: {
-      raise: (code: string, trouble: string | Trouble) => errors.set(code, stationError('', trouble, 0).text),
-      clear: (code: string) => errors.delete(code),
-    },
+    errors: errorsOf('gnss-zed', into(errors)),
   }
   const options = {
     ...{

@@ -12,10 +12,8 @@ import { watchTrouble } from '../../../plugins/gnss/trouble.js'
 import gnssZed from '../../../plugins/gnss-zed/index.js'
 import * as ubx from '../../../plugins/gnss-zed/ubx/index.js'
 import { decodeEphemeris, Framer } from '../../../runtime/lib/gnss/index.js'
-import { stationError } from '../../../runtime/platform/station-error.js'
 import { definePlugin } from '../../../runtime/plugin.js'
 import { GnssInfo } from '../../../schemas/info/gnss.js'
-import type { Trouble } from '../../../schemas/services.js'
 import {
   type Receiver,
   type ReceiverFix,
@@ -27,6 +25,7 @@ import {
 import { knownPages } from '../../gnss/support/orbit-pages.js'
 import { captures, noCaptures } from '../../harness/captures.js'
 import { conformance, createTestStation, ManualClock, type TestStation, until } from '../../harness/index.js'
+import { errorsOf, into } from '../../harness/standing-errors.js'
 
 /** A station with the plugin and an onlooker that holds its services. */
 async function start(
@@ -469,10 +468,7 @@ t.test('a receiver that sends but never answers', async (t) => {
       }
       clock.timer(ms, again)
     }
-    const entries = {
-      raise: (code: string, trouble: string | Trouble) => errors.set(code, stationError('', trouble, 0).text),
-      clear: (code: string) => errors.delete(code),
-    }
+    const entries = errorsOf('gnss', into(errors))
     const observed = {
       receiver,
       antenna: 'ok',

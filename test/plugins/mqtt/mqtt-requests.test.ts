@@ -4,9 +4,8 @@ import t from 'tap'
 import Type from 'typebox'
 import { mostWaiting, requestOf } from '../../../plugins/mqtt-api/command-requests.js'
 import { isOwnResponseTopic, Refusals } from '../../../plugins/mqtt-api/responses.js'
-import { stationError } from '../../../runtime/platform/station-error.js'
-import type { Trouble } from '../../../schemas/services.js'
 import { sn, startBroker, startLinkStation } from '../../harness/peers/brokers.js'
+import { errorsOf } from '../../harness/standing-errors.js'
 
 /** Of a valid size, and deeper than what recurses over it can go. */
 const deepArray = `${'['.repeat(30_000)}${']'.repeat(30_000)}`
@@ -204,10 +203,7 @@ t.test('requests', async (t) => {
 
   t.test('who is answered on a topic of its own knows', (t) => {
     const raised: string[] = []
-    const errors = {
-      raise: (_code: string, trouble: string | Trouble) => void raised.push(stationError('', trouble, 0).text),
-      clear: () => void raised.splice(0),
-    }
+    const errors = errorsOf('mqtt-api', (text) => void (text === '' ? raised.splice(0) : raised.push(text)))
     const refusals = new Refusals({ errors, serial: sn })
     const asked = (responseTopic?: string) =>
       ({ topic: 'cmd', payload: Buffer.alloc(0), ...(responseTopic && { responseTopic }) }) as never

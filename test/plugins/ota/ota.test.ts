@@ -14,12 +14,11 @@ import { Slots } from '../../../plugins/ota/slots/index.js'
 import { bytesOf, Updates, type UpdatesDeps } from '../../../plugins/ota/updates.js'
 import { generateKeys, readPrivateKey } from '../../../runtime/lib/image/keys.js'
 import type { ImageManifest } from '../../../runtime/lib/image/manifest.js'
-import { stationError } from '../../../runtime/platform/station-error.js'
 import { definePlugin } from '../../../runtime/plugin.js'
-import type { Trouble } from '../../../schemas/services.js'
 import { firmwareInstaller } from '../../../schemas/services.js'
 import { drive, settled } from '../../harness/drive.js'
 import { createAuthority } from '../../harness/peers/certificates.js'
+import { errorsOf } from '../../harness/standing-errors.js'
 import { bundleImage, imageOf, maker, otaStation, scratch } from './rig.js'
 
 /** What the launcher does before it starts a slot. */
@@ -46,10 +45,7 @@ function updatesWith(given: Partial<UpdatesDeps> = {}) {
     signal: stop.signal,
     timers: { after: (ms: number, fn: () => void) => clock.timer(ms, fn) },
     services: { use: () => station },
-    errors: {
-      raise: (_: string, trouble: string | Trouble) => errors.push(stationError('', trouble, 0).text),
-      clear: () => errors.push(''),
-    },
+    errors: errorsOf('ota', (text) => errors.push(text)),
     event: () => ({ on: (fn: () => void) => listeners.push(fn), emit: () => void states.push(updates.state) }),
   }
   const memory = {

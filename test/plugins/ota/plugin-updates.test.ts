@@ -92,7 +92,7 @@ t.test('an update of one plugin', async (t) => {
       isConfirmed = resolve
     })
     const deps = {
-      ...{ folder, bundle: 'one', onTrial: false, clock, raise() {}, clear() {} },
+      ...{ folder, bundle: 'one', onTrial: false, clock, errors: { while() {} } },
       log: { ...console, info: () => isConfirmed() },
       plugins: () => ({
         report: () => [{ name: 'mast', state: 'running' }],
@@ -405,7 +405,15 @@ t.test('an update of one plugin', async (t) => {
       if (++looks === 2) updates.close()
       return [{ name: 'mast', state: 'running' }]
     }
-    const deps = { folder, bundle: 'one', onTrial: false, clock, log: console, raise() {}, plugins: () => ({ report }) }
+    const deps = {
+      folder,
+      bundle: 'one',
+      onTrial: false,
+      clock,
+      log: console,
+      errors: { while() {} },
+      plugins: () => ({ report }),
+    }
     const updates = new UpdatedPlugins(deps as unknown as PluginUpdatesDeps)
     await updates.begin()
     await clock.advance(10_000)

@@ -10,11 +10,11 @@ import { checkImage } from '../../../plugins/ota/policy.js'
 import { StationSigns } from '../../../plugins/ota/signs.js'
 import { formatState, parseState } from '../../../plugins/ota/slots/state.js'
 import { generateKeys, readPrivateKey } from '../../../runtime/lib/image/keys.js'
-import { stationError } from '../../../runtime/platform/station-error.js'
 import { type AnyPlugin, definePlugin, type PluginContext } from '../../../runtime/plugin.js'
-import { device, mqttLink, rtcmStream, type Trouble } from '../../../schemas/services.js'
+import { device, mqttLink, rtcmStream } from '../../../schemas/services.js'
 import { drive, pass } from '../../harness/drive.js'
 import type { MemoryStore } from '../../harness/memory-store.js'
+import { errorsOf } from '../../harness/standing-errors.js'
 import { bundleImage, maker, otaStation, type RigOptions, scratch } from './rig.js'
 
 t.test('the health of a version on trial', async (t) => {
@@ -413,10 +413,7 @@ t.test('the keys that are trusted: of the options, of files, of updates', async 
   writeFileSync(file, two.publicPem)
   const raised: string[] = []
   const keysOf = async (given: string[], stored?: unknown) => {
-    const errors = {
-      raise: (_: string, trouble: string | Trouble) => raised.push(stationError('', trouble, 0).text),
-      clear: () => raised.push(''),
-    }
+    const errors = errorsOf('ota', (text) => raised.push(text))
     const store = { protected: { get: async (name: string) => (name === 'newKeys' ? stored : undefined) } }
     return (await new UpdateMemory({ errors, store } as unknown as PluginContext, given).keys()).size
   }

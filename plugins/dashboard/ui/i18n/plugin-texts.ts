@@ -1,6 +1,8 @@
 /** Texts of the plugins in the language of the reader, by key and values. Without one, the plugin's English is shown. */
+
 import { sentence, speaker } from '../../../../runtime/lib/page/ui/spoken.js'
 import type { StationError, Values, Verdict } from '../../../../runtime/lib/page/ui/station/document.js'
+import { codesWithText } from '../../../../runtime/platform/texts/text-of.js'
 import { isMoved } from '../model/moved.js'
 import type { Parameter, StationAction } from '../station/api.js'
 import { t } from './index.js'
@@ -9,9 +11,10 @@ export { said, sentence, speaker } from '../../../../runtime/lib/page/ui/spoken.
 
 const textFor = (key: string, values: Values = {}) => speaker.value?.find(key, values)
 
-/** The error of a plugin may have its name at the end of the code. */
 const errorPart = (code: string, values: Values = {}, end = ''): string | undefined =>
-  textFor(`error.${code.replace(`-${values.plugin}`, '')}${end}`, values)
+  codesWithText(code, values)
+    .map((one) => textFor(`error.${one}${end}`, values))
+    .find((text) => text !== undefined)
 
 function verdictText(verdict: Verdict, part: 'why' | 'advice'): string {
   const { why_code = '', values } = verdict

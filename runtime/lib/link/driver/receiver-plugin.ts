@@ -6,7 +6,7 @@ import { simulatedReceiver } from '../../../../schemas/services/simulator.js'
 import { station } from '../../../../schemas/services/station.js'
 import { definePlugin, type PluginContext } from '../../../plugin.js'
 import { portFrom } from '../port/port-from.js'
-import { noSimulator, SimulatedLine } from '../port/simulated-line.js'
+import { SimulatedLine } from '../port/simulated-line.js'
 import type { DriverOptions, ReceiverDriver } from './receiver-driver.js'
 
 const Interval = (fallback: number, description: string) =>
@@ -90,10 +90,7 @@ export function receiverPlugin<P extends TProperties>({ name, version, own, crea
     start(ctx, _handoff, { driver, isSimulated }) {
       if (isSimulated)
         ctx.services.watch(simulatedReceiver, (there) => {
-          const setting = `${name}.port`
-          const advice = `list the plugin of a simulated receiver, or set ${setting}`
-          if (there) ctx.errors.clear('receiver-simulator')
-          else ctx.errors.raise('receiver-simulator', { text: noSimulator, advice, values: { setting } })
+          ctx.errors.while('receiver-simulator', !there && { setting: `${name}.port` })
         })
       ctx.on(ctx.services.use(station).onCountersReset, () => driver.resetCounters())
       driver.start()

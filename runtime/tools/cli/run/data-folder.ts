@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { messageOf, RtkError } from '../../../errors.js'
 import { systemCode } from '../../../platform/files/durable-file.js'
 import type { Logger } from '../../../platform/log/log.js'
-import type { Notice } from '../../../platform/station-error.js'
+import type { Notice } from '../../../platform/standing-errors.js'
 import { serviceRoot } from './kept-settings.js'
 
 /**
@@ -22,10 +22,7 @@ export function openDataFolder(options: { data: string; log: Logger; notices: No
     if (serviceRoot() === undefined) throw new RtkError('RTK_ERR_DATA_FOLDER', reason)
     options.data = join(process.env.RUNTIME_DIRECTORY ?? tmpdir(), 'rtk-base-data')
     makeFolder(options.data)
-    const advice =
-      'the station runs with the defaults of its variant, and settings made now are lost at the next restart: repair the folder, then restart the service'
-    log.error({ code: 'data-in-memory' }, `${reason}; ${advice}`)
-    options.notices.push({ code: 'data-in-memory', text: reason, advice })
+    options.notices.push({ code: 'data-in-memory', values: { reason } })
     return
   }
   // Not tightened: a folder that others use too may have been named.

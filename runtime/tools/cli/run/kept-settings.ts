@@ -12,7 +12,7 @@ import { replaceFileSync } from '../../../platform/files/durable-file.js'
 import { readRecordSync } from '../../../platform/files/plain-file.js'
 import { StateFile } from '../../../platform/files/state-file.js'
 import type { Logger } from '../../../platform/log/log.js'
-import type { Notice } from '../../../platform/station-error.js'
+import type { Notice } from '../../../platform/standing-errors.js'
 import { parseVariant, readVariant, type VariantFile } from '../variant-file.js'
 
 /** Arguments of `run` that may come from the person. */
@@ -60,22 +60,20 @@ export function settingsOf(
   const { RTK_BASE_SETTINGS: mode = '' } = env
   const kept = mode === 'safe' ? undefined : keptIn(root)
   if (mode === '') return unlessLost(root, { ...given, file: readVariant(variant), careful: false }, kept, env)
-  const advice =
-    'correct /etc/default/rtk-base or the variant (`journalctl -u rtk-base` names the mistake), then restart the service'
   if (kept) {
     // The login that is refused with the rest was meant to stand.
     const open = !hasLogin(kept) && mentionsLogin(variant, raw)
     const where = open ? ', on this machine only, as the login that was set is not in them' : ''
-    const text = `the settings were refused three times: those that ran before are used${where}`
+    const reason = `the settings were refused three times: those that ran before are used${where}`
     return {
       ...kept,
       ...(open && { set: [...kept.set, loopback] }),
-      notice: { code: 'settings-refused', text, advice },
+      notice: { code: 'settings-refused', values: { reason } },
     }
   }
-  const text =
+  const reason =
     'the settings were refused three times, and none that ran before can be used: HTTP answers on this machine only, and the receiver is not configured'
-  return { ...nothing, file: readVariant(), careful: true, notice: { code: 'settings-refused', text, advice } }
+  return { ...nothing, file: readVariant(), careful: true, notice: { code: 'settings-refused', values: { reason } } }
 }
 
 const loopback = 'http.host=127.0.0.1'
@@ -88,9 +86,8 @@ function unlessLost(root: string, now: Settings, kept: Settings | undefined, env
   const lostOptions = kept.set.length > 0 && env.RTK_BASE_OPTIONS === undefined
   if (!lostVariant && !lostOptions) return now
   const what = lostVariant ? `the variant ${kept.file.file}` : 'RTK_BASE_OPTIONS in /etc/default/rtk-base'
-  const text = `${what} is missing, and with it the login: the settings that ran before are used`
-  const advice = `put it back, or delete ${keptFile(root).path} and restart the service`
-  return { ...kept, notice: { code: 'settings-missing', text, advice } }
+  const reason = `${what} is missing, and with it the login: the settings that ran before are used`
+  return { ...kept, notice: { code: 'settings-missing', values: { reason, _file: keptFile(root).path } } }
 }
 
 const isLogin = (set: string) => /^http\.(viewerT|t)oken=/.test(set)
@@ -159,13 +156,12 @@ function textOf(file: string): string | undefined {
 /** The reason why the launcher started a slot other than the one confirmed last. */
 export function slotNotice({ RTK_BASE_FALLBACK: why = '', RTK_BASE_SLOT: slot = '' }: Env = process.env): Notice[] {
   const runs = slot === 'f' ? 'the version of the package runs' : `slot ${slot} runs`
-  const again = 'send the update again'
   if (why === 'state') {
-    const text = `the record of the slots is lost or damaged, so the good slot is unknown: ${runs}`
-    return [{ code: 'slot-state-lost', text, advice: again }]
+    const reason = `the record of the slots is lost or damaged, so the good slot is unknown: ${runs}`
+    return [{ code: 'slot-state-lost', values: { reason } }]
   }
   if (!/^[abf]$/.test(why)) return []
   const which = why === 'f' ? 'the version of the package' : `slot ${why}`
-  const advice = why === 'f' ? 'install the package again' : again
-  return [{ code: 'slot-damaged', text: `${which} is damaged and was not started: ${runs}`, advice }]
+  const reason = `${which} is damaged and was not started: ${runs}`
+  return [{ code: 'slot-damaged', values: { reason, _package: why === 'f' } }]
 }

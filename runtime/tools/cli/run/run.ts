@@ -10,7 +10,7 @@ import { logForm } from '../../../platform/log/journal.js'
 import { createLogger, type Logger, prettyOutput } from '../../../platform/log/log.js'
 import { systemClock } from '../../../platform/ports/clock.js'
 import { LinuxMachine, SimulatedMachine } from '../../../platform/ports/machine.js'
-import type { Notice } from '../../../platform/station-error.js'
+import type { Notice } from '../../../platform/standing-errors.js'
 import { Watchdog } from '../../../platform/supervision/index.js'
 import { memoryLimit } from '../../../platform/supervision/memory.js'
 import { NotifySupervisor } from '../../../platform/supervision/notify-supervisor.js'
@@ -197,7 +197,7 @@ const shutDown = () => void process.emit('SIGTERM', 'SIGTERM')
 async function runOnce(options: RunOptions, stop: AbortSignal, { watchdog, supervisor, first }: Run): Promise<void> {
   const { file, data, sets, log, watch, settings } = options
   const unnamed = watchdog.unnamed
-  const notices = [...options.notices, ...(unnamed ? [{ code: 'memory-exhausted', text: unnamed }] : [])]
+  const notices = [...options.notices, ...(unnamed ? [{ code: 'memory-exhausted', values: { reason: unnamed } }] : [])]
   const end = endOf(stop)
   const forgetExhausted = watchdog.onExhausted(end.restart)
   const { variant, base } = file

@@ -1,0 +1,28 @@
+/** Which text says something, for the document and for the pages. Pure. */
+export type Texts = Readonly<Record<string, string>>
+export type Values = Readonly<Record<string, string | number | boolean>>
+
+const names = /\{(\w+)\}/g
+
+/**
+ * The text of a key with `{name}` replaced by values. `KEY.CASE` comes before `KEY`: a case is a value, or the name of a value that
+ * there is. Undefined without a text, or without a value that it needs.
+ */
+export function textOf(
+  texts: Texts,
+  key: string,
+  values: Values,
+  shown: (value: Values[string]) => string,
+): string | undefined {
+  const cases = Object.entries(values).flatMap(([name, value]) =>
+    value === false || value === '' ? [] : [`${key}.${value}`, `${key}.${name}`],
+  )
+  const found = texts[cases.find((one) => one in texts) ?? key]
+  const isComplete = [...(found ?? '').matchAll(names)].every(([, name = '']) => name in values)
+  return isComplete ? found?.replaceAll(names, (_, name: string) => shown(values[name] ?? '')) : undefined
+}
+
+/** Codes whose text an error has, the first that has one: a name at the end of a code may have a text, else all names share one. */
+export const codesWithText = (code: string, { plugin = '' }: Values): string[] => [
+  ...new Set([code, code.replace(`-${plugin}`, ''), code.replace(/^listen-.*/, 'listen')]),
+]

@@ -1,0 +1,47 @@
+import { join } from 'node:path'
+import { readTexts, textFiles } from '../../runtime/loader/texts.js'
+import { packageRoot } from '../../runtime/platform/release.js'
+import { StandingErrors } from '../../runtime/platform/standing-errors.js'
+import type { PluginContext } from '../../runtime/plugin.js'
+
+/**
+ * `ctx.errors` of a shipped plugin, for a part of it that is tested without a station.
+ * @param heard is told of each call: the text of the entry, '' for none
+ */
+export function errorsOf(
+  plugin: string,
+  heard: (text: string, code: string) => void = () => {},
+): PluginContext['errors'] {
+  const given = textFiles(join(packageRoot(), 'plugins', plugin)).map(({ language, content }) => [language, content])
+  const { files } = readTexts(Object.fromEntries(given), (file, reason) => {
+    throw new Error(`${file}: ${reason}`)
+  })
+  const standing = new StandingErrors({
+    texts: () => files.get('en') ?? {},
+    utc_s: () => 0,
+    raised() {},
+    textMissing(code) {
+      throw new Error(`${plugin} has no text for ${code}`)
+    },
+    changed() {},
+  })
+  return {
+    while(code, condition, how) {
+      const error = standing.while(code, condition, how)
+      heard(error?.text ?? '', code)
+      return error
+    },
+    raise(code, trouble) {
+      standing.raise(code, trouble)
+      heard(standing.list().find((one) => one.code === code)?.text ?? '', code)
+    },
+    clear(code) {
+      standing.while(code, false)
+      heard('', code)
+    },
+  }
+}
+
+/** Into a map: code → text. */
+export const into = (map: Map<string, string>) => (text: string, code: string) =>
+  void (text === '' ? map.delete(code) : map.set(code, text))
