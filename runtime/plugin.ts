@@ -60,17 +60,7 @@ export {
   type Waits,
 } from './platform/fetch/deliver.js'
 export type { Fetch, FetchOptions } from './platform/fetch/types.js'
-export { CertificateFiles } from './platform/files/certificate-files.js'
 export type { DataDir, DataDirOptions } from './platform/files/data-files.js'
-export {
-  type FileSystem,
-  nodeFileSystem,
-  replaceFile,
-  replaceFileSync,
-  syncFolder,
-} from './platform/files/durable-file.js'
-export { readPlain, readPlainSync, readRecord, readRecordSync } from './platform/files/plain-file.js'
-export { StateFile, type StateFileContent, type StateFileOptions } from './platform/files/state-file.js'
 export { forViewer } from './platform/for-viewer.js'
 export type { EventSource } from './platform/guard/event-hub.js'
 export type { StopReason } from './platform/guard/owner.js'
@@ -87,8 +77,6 @@ export type {
 } from './platform/metrics/types.js'
 export { didYouMean } from './platform/nearest.js'
 export type { ExecOptions, ExecResult, ProcessPort } from './platform/ports/processes.js'
-export { iso, rangeOf, timeForms, timeOf } from './platform/time/time-range.js'
-export { anySignal } from './platform/time/waits.js'
 export { type Evidence, mostTries, Trial, type TrialOptions } from './platform/trial.js'
 
 /** The version of this interface. The field `api` of a plugin gives the range of versions that it works with. */

@@ -1,6 +1,7 @@
 /** Keeps what was told: in the database of a fleet, otherwise in a file. */
 import { join } from 'node:path'
-import { type PluginContext, StateFile } from 'rtk-base/plugin'
+import { StateFile } from 'rtk-base/files'
+import type { PluginContext } from 'rtk-base/plugin'
 import { type FleetDatabase, fleetDatabase } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'

@@ -1,6 +1,8 @@
 /** Where notices go, and when: the parameters of the plugin. */
+
+import { readRecordSync } from 'rtk-base/files'
 import { asciiHost, hostTrouble, OptionalHost, reachOf } from 'rtk-base/link'
-import { type PluginContext, readRecordSync } from 'rtk-base/plugin'
+import type { PluginContext } from 'rtk-base/plugin'
 import { Type } from 'typebox'
 import type { Channel } from './channels/channel.js'
 import { Hook, HookChannel, hookTrouble } from './channels/hook.js'

@@ -1,4 +1,5 @@
-import { definePlugin, RtkError, readRecordSync } from 'rtk-base/plugin'
+import { readRecordSync } from 'rtk-base/files'
+import { definePlugin, RtkError } from 'rtk-base/plugin'
 import { device, fleet, fleetAccess, fleetBroker, fleetDatabase, fleetRovers, mountSource } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { Accounts } from './accounts/accounts.js'

@@ -1,4 +1,5 @@
-import { definePlugin, RtkError, readPlainSync } from 'rtk-base/plugin'
+import { readPlainSync } from 'rtk-base/files'
+import { definePlugin, RtkError } from 'rtk-base/plugin'
 import { accounts, embeddedBroker, fleetAccess, fleetBroker, fleetDatabase } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { BrokerLink, type BrokerTarget } from './broker/broker-link.js'

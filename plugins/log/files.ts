@@ -1,7 +1,7 @@
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
-import { readPlainSync, replaceFileSync } from 'rtk-base/plugin'
+import { readPlainSync, replaceFileSync } from 'rtk-base/files'
 
 const nameOf = (run: number) => `run-${String(run).padStart(8, '0')}.log.gz`
 const pattern = /^run-(\d{8})\.log\.gz$/

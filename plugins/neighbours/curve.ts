@@ -1,8 +1,9 @@
 /** How each vector changed over the years: a median a day, in a file. */
 import { join } from 'node:path'
 import { type DailyOffset, movementOf } from 'rtk-base/baseline'
+import { StateFile } from 'rtk-base/files'
 import { distance, enu, median, sameReference } from 'rtk-base/gnss'
-import { type DataDir, StateFile } from 'rtk-base/plugin'
+import type { DataDir } from 'rtk-base/plugin'
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { mostNeighbours } from './setting.js'

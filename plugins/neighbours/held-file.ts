@@ -1,7 +1,8 @@
 /** The evidence for a closed gate, in a file: a restart or a power cut must not open the gate of a base that is known to be wrong. */
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { type DataDir, StateFile } from 'rtk-base/plugin'
+import { StateFile } from 'rtk-base/files'
+import type { DataDir } from 'rtk-base/plugin'
 import { type Static, Type } from 'typebox'
 import { mostNeighbours } from './setting.js'
 import { mostVectors, Place, Vector, valid_ms } from './vector.js'

@@ -1,3 +1,4 @@
+import { CertificateFiles } from 'rtk-base/files'
 import { WrongTries } from 'rtk-base/link'
 import {
   basicLogin,
@@ -10,14 +11,7 @@ import {
   spelledLike,
   tableText,
 } from 'rtk-base/ntrip'
-import {
-  CertificateFiles,
-  type Connection,
-  type Dispose,
-  type Inherited,
-  type Listener,
-  type PluginContext,
-} from 'rtk-base/plugin'
+import type { Connection, Dispose, Inherited, Listener, PluginContext } from 'rtk-base/plugin'
 import type { NtripCasterInfo } from 'rtk-base/schemas'
 import { device, localNetwork, type MountLogin, type RtcmStream, rtcmStream } from 'rtk-base/services'
 import type { Static } from 'typebox'

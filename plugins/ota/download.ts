@@ -1,5 +1,6 @@
 import { join } from 'node:path'
-import { deliver, type Fetch, type FileSystem, nodeFileSystem, RtkError, StateFile, Undelivered } from 'rtk-base/plugin'
+import { type FileSystem, nodeFileSystem, StateFile } from 'rtk-base/files'
+import { deliver, type Fetch, RtkError, Undelivered } from 'rtk-base/plugin'
 import { updateErrors } from 'rtk-base/services'
 import { Type } from 'typebox'
 

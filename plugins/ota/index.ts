@@ -1,5 +1,6 @@
+import { readRecordSync } from 'rtk-base/files'
 import { systemBus } from 'rtk-base/link'
-import { definePlugin, type PluginContext, readRecordSync, unavailable } from 'rtk-base/plugin'
+import { definePlugin, type PluginContext, unavailable } from 'rtk-base/plugin'
 import { device, firmwareInstaller, pluginUpdates, updateErrors } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { CheckedVersion, VersionCheck } from './check.js'

@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto'
+import { readRecordSync } from 'rtk-base/files'
 import { type ImageManifest, keyId, readPublicKey } from 'rtk-base/image'
-import { type PluginContext, readRecordSync } from 'rtk-base/plugin'
+import type { PluginContext } from 'rtk-base/plugin'
 import gt from 'semver/functions/gt.js'
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'

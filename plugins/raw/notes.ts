@@ -1,7 +1,7 @@
 /** The notes of the archive: things that happened to the station, beside its observations. A line of JSON each. */
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readPlain, replaceFile } from 'rtk-base/plugin'
+import { readPlain, replaceFile } from 'rtk-base/files'
 
 export interface ArchiveNote {
   /** UTC milliseconds. */

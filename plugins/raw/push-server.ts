@@ -1,7 +1,8 @@
 /** A server that takes files by HTTP PUT, and that shows by HEAD that it has them. */
 import { createHash } from 'node:crypto'
 import { hostTrouble, type Reach, urlHost } from 'rtk-base/link'
-import { anySignal, deliver, type PluginContext, RtkError, Undelivered } from 'rtk-base/plugin'
+import { deliver, type PluginContext, RtkError, Undelivered } from 'rtk-base/plugin'
+import { anySignal } from 'rtk-base/time'
 import { storedPieces } from './hour-files.js'
 
 /** Of every request; each has a shorter limit of its own. */

@@ -1,6 +1,8 @@
 /** Where the raw data is pushed to: the parameters of the plugin. */
+
+import { readRecordSync } from 'rtk-base/files'
 import { hostTrouble, reachOf, urlHost } from 'rtk-base/link'
-import { type PluginContext, readRecordSync } from 'rtk-base/plugin'
+import type { PluginContext } from 'rtk-base/plugin'
 import { Type } from 'typebox'
 import { type PushTarget, urlTrouble } from './push-server.js'
 

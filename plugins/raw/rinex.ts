@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { gpsSeconds } from 'rtk-base/gnss'
-import { iso, type PluginContext, unavailable } from 'rtk-base/plugin'
+import { type PluginContext, unavailable } from 'rtk-base/plugin'
 import {
   type RinexPresetName,
   type RinexVersion,
@@ -14,6 +14,7 @@ import {
   systemsIn,
 } from 'rtk-base/rinex'
 import { device, type RawRinex } from 'rtk-base/services'
+import { iso } from 'rtk-base/time'
 import type { Archive } from './archive.js'
 import type { ArchiveNote, NoteName } from './notes.js'
 import { framesBetween, gpsOf } from './span.js'

@@ -1,4 +1,5 @@
-import { badValue, timeForms, timeOf } from 'rtk-base/plugin'
+import { badValue } from 'rtk-base/plugin'
+import { timeForms, timeOf } from 'rtk-base/time'
 
 const day_ms = 86_400_000
 

@@ -1,7 +1,8 @@
 import { readdirSync, rmSync, statSync, writeSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type DataDir, nodeFileSystem, type PluginContext, readPlain, syncFolder } from 'rtk-base/plugin'
+import { nodeFileSystem, readPlain, syncFolder } from 'rtk-base/files'
+import type { DataDir, PluginContext } from 'rtk-base/plugin'
 
 const nameOf = (number: number) => `${String(number).padStart(8, '0')}.record`
 const pattern = /^(\d{8,15})\.record$/

@@ -1,4 +1,5 @@
-import { anySignal, type PluginContext, RtkError } from 'rtk-base/plugin'
+import { type PluginContext, RtkError } from 'rtk-base/plugin'
+import { anySignal } from 'rtk-base/time'
 import type { OperationName, Output } from './operations/operations.js'
 import type { Router } from './router.js'
 import type { Known } from './state/facts.js'

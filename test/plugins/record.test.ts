@@ -42,7 +42,7 @@ import recovery from '../../plugins/recovery/index.js'
 import rtcm from '../../plugins/rtcm/index.js'
 import { scriptOf } from '../../plugins/simulated-receiver/replay/script.js'
 import type { AnyPlugin, DataDir, PluginContext } from '../../runtime/plugin.js'
-import { rangeOf, timeOf } from '../../runtime/plugin.js'
+import { rangeOf, timeOf } from '../../runtime/time.js'
 import { RecordEntry, type RecordMinute, type RecordValue } from '../../schemas/index.js'
 import { setUp as simulated } from './gnss/simulator-rig.js'
 

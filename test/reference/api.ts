@@ -8,6 +8,8 @@ import { type Declaration, type Entry, type Module, readEntries } from './declar
 /** Entry of the package → its source and purpose. */
 const entries = {
   plugin: ['runtime/plugin.ts', 'what every plugin imports'],
+  files: ['runtime/files.ts', 'files that survive a power cut'],
+  time: ['runtime/time.ts', 'forms of time, and waits'],
   services: ['schemas/services.ts', 'services of the runtime and of the shipped plugins'],
   gnss: ['runtime/lib/gnss/index.ts', 'framing, RTCM, geodesy, time'],
   link: ['runtime/lib/link/index.ts', 'ports, dialogs, outbound connections'],

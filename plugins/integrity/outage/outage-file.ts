@@ -1,7 +1,8 @@
 /** What a trusted base knew last, in a small file in memory: for the next process, after a kill too. */
 import { join } from 'node:path'
+import { StateFile } from 'rtk-base/files'
 import { crc24q, decodeEphemeris, type Ephemeris, msmBandOf, type ObservedSatellite } from 'rtk-base/gnss'
-import { type DataDir, StateFile } from 'rtk-base/plugin'
+import type { DataDir } from 'rtk-base/plugin'
 import { type Static, Type } from 'typebox'
 import type { Anchor } from './carry.js'
 import type { CodeLevel } from './code-levels.js'

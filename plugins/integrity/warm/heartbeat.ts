@@ -1,6 +1,7 @@
 /** When the base was trusted last, twice a minute: in a small file of its own that wears no flash. */
 import { join } from 'node:path'
-import { type DataDir, StateFile } from 'rtk-base/plugin'
+import { StateFile } from 'rtk-base/files'
+import type { DataDir } from 'rtk-base/plugin'
 import { type Static, Type } from 'typebox'
 
 const Beat = Type.Object({

@@ -1,7 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import type { Logger } from 'pino'
-import { readRecord } from 'rtk-base/plugin'
+import { readRecord } from 'rtk-base/files'
 import { type Identity, identityOf, requireCertificate } from './certificate.js'
 
 export interface IdentityPaths {

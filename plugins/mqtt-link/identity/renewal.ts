@@ -1,4 +1,5 @@
-import { nextWait_ms, type PluginContext, readRecord, Undelivered, unavailable } from 'rtk-base/plugin'
+import { readRecord } from 'rtk-base/files'
+import { nextWait_ms, type PluginContext, Undelivered, unavailable } from 'rtk-base/plugin'
 import { device } from 'rtk-base/services'
 import { failureOf } from '../failure.js'
 import { certificateInfo, day, type Identity, requireCertificate } from './certificate.js'

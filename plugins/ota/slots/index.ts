@@ -1,7 +1,8 @@
 import { statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { type FileSystem, nodeFileSystem, syncFolder } from 'rtk-base/files'
 import type { ImageManifest } from 'rtk-base/image'
-import { type FileSystem, nodeFileSystem, RtkError, syncFolder, unavailable } from 'rtk-base/plugin'
+import { RtkError, unavailable } from 'rtk-base/plugin'
 import type { FolderInstaller } from '../installer.js'
 import { readState, type Slot, writeState } from './state.js'
 

@@ -1,6 +1,6 @@
 /** The file `state` in the folder of the slots. The launcher reads and writes it too: its form is that of `launch`. */
 import { join } from 'node:path'
-import { type FileSystem, readRecord, syncFolder } from 'rtk-base/plugin'
+import { type FileSystem, readRecord, syncFolder } from 'rtk-base/files'
 
 export type Slot = 'a' | 'b'
 

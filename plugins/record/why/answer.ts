@@ -1,7 +1,7 @@
 /** Explains one minute of the record in sentences: the headline, then the chain of causes, nearest first. Pure. */
 
-import { iso } from 'rtk-base/plugin'
 import type { RecordValue } from 'rtk-base/schemas'
+import { iso } from 'rtk-base/time'
 import {
   isAntennaBad,
   isClosed,

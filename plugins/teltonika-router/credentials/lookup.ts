@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
-import { type PluginContext, RtkError, readRecord } from 'rtk-base/plugin'
+import { readRecord } from 'rtk-base/files'
+import { type PluginContext, RtkError } from 'rtk-base/plugin'
 import { RouterLookupAnswer, type RouterLookupRequest } from 'rtk-base/schemas'
 import { Value } from 'typebox/value'
 import { macOf } from '../operations/parse.js'

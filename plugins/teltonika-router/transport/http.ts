@@ -1,5 +1,6 @@
-import { anySignal, type PluginContext, RtkError } from 'rtk-base/plugin'
+import { type PluginContext, RtkError } from 'rtk-base/plugin'
 import { routerErrors } from 'rtk-base/services'
+import { anySignal } from 'rtk-base/time'
 
 /** The connection ended after the request was sent: whether it was carried out is not known. */
 export class BrokenOff extends RtkError {

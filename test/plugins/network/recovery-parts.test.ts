@@ -26,7 +26,7 @@ import { RecoveryLadder } from '../../../plugins/recovery/ladder.js'
 import { RecoveryMemory } from '../../../plugins/recovery/memory.js'
 import { LinkTable } from '../../../plugins/recovery/table.js'
 import type { PluginContext } from '../../../runtime/plugin.js'
-import { rangeOf, timeOf } from '../../../runtime/plugin.js'
+import { rangeOf, timeOf } from '../../../runtime/time.js'
 
 const minute = 60_000
 const link = (state: Link['state'], more: Partial<Link> = {}) =>

@@ -2,7 +2,7 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { type FileSystem, nodeFileSystem } from 'rtk-base/plugin'
+import { type FileSystem, nodeFileSystem } from 'rtk-base/files'
 import type { Test } from 'tap'
 import { scratch } from './rig.js'
 

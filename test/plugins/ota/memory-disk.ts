@@ -4,7 +4,7 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { FileSystem } from 'rtk-base/plugin'
+import type { FileSystem } from 'rtk-base/files'
 
 interface File {
   kind: 'file'
