@@ -1,7 +1,6 @@
-import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
-import { readPlainSync, replaceFileSync } from 'rtk-base/files'
+import { disk, readPlainSync, replaceFileSync } from 'rtk-base/files'
 
 const nameOf = (run: number) => `run-${String(run).padStart(8, '0')}.log.gz`
 const pattern = /^run-(\d{8})\.log\.gz$/
@@ -32,7 +31,7 @@ export class LogFiles {
     this.#run ??= (this.#numbers(at).at(-1) ?? 0) + 1
     replaceFileSync(join(at, nameOf(this.#run)), gzipSync(text), join(at, 'new'))
     for (const run of this.#numbers(at).slice(0, -this.#runs))
-      rmSync(join(at, nameOf(run)), { recursive: true, force: true })
+      disk.rmSync(join(at, nameOf(run)), { recursive: true, force: true })
   }
 
   /** Every saved line, oldest first. An unreadable file gives one line with the error. */
@@ -51,7 +50,7 @@ export class LogFiles {
 
   clear(): void {
     const at = this.#folder()
-    for (const run of this.#numbers(at)) rmSync(join(at, nameOf(run)), { recursive: true, force: true })
+    for (const run of this.#numbers(at)) disk.rmSync(join(at, nameOf(run)), { recursive: true, force: true })
   }
 
   /** '' where there is none. */
@@ -66,7 +65,8 @@ export class LogFiles {
   #numbers(at: string): number[] {
     if (at === '') return []
     try {
-      return readdirSync(at)
+      return disk
+        .readdirSync(at)
         .flatMap((name) => pattern.exec(name)?.[1] ?? [])
         .map(Number)
         .sort((one, other) => one - other)

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { type FileSystem, nodeFileSystem, StateFile } from 'rtk-base/files'
+import { disk, type FileSystem, StateFile } from 'rtk-base/files'
 import { deliver, type Fetch, RtkError, Undelivered } from 'rtk-base/plugin'
 import { updateErrors } from 'rtk-base/services'
 import { Type } from 'typebox'
@@ -62,7 +62,7 @@ export class Download {
 
   constructor(deps: DownloadDeps) {
     this.#deps = deps
-    this.#fs = deps.fs ?? nodeFileSystem
+    this.#fs = deps.fs ?? disk
     this.file = join(deps.folder, 'image')
     this.#meta = new StateFile(Meta, `${this.file}.meta`, { fs: this.#fs })
   }

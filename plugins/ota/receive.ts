@@ -1,5 +1,5 @@
-import { mkdir, open, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { disk } from 'rtk-base/files'
 import { RtkError } from 'rtk-base/plugin'
 import { updateErrors } from 'rtk-base/services'
 
@@ -23,9 +23,9 @@ export async function beginning(
 
 /** Writes a stream to a file, for another program to read. @throws RTK_ERR_IMAGE_LARGE, or the file system error */
 export async function receive(source: AsyncIterable<Uint8Array>, path: string, largest_bytes: number): Promise<void> {
-  await mkdir(dirname(path), { recursive: true })
-  await rm(path, { recursive: true, force: true })
-  const file = await open(path, 'wx', 0o600)
+  await disk.mkdir(dirname(path), { recursive: true })
+  await disk.rm(path, { recursive: true, force: true })
+  const file = await disk.open(path, 'wx', 0o600)
   let bytes = 0
   try {
     for await (const piece of source) {

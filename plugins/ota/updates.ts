@@ -1,6 +1,5 @@
-import { createReadStream } from 'node:fs'
-import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { disk } from 'rtk-base/files'
 import { type ImageManifest, unpackImage } from 'rtk-base/image'
 import { pause } from 'rtk-base/link'
 import { type EventSource, nextWait_ms, type PluginContext, RtkError, Undelivered, unavailable } from 'rtk-base/plugin'
@@ -112,7 +111,7 @@ export class Updates implements FirmwareInstaller {
       await this.#download(download, url)
       this.#show('verifying', 0)
       try {
-        await this.#install(createReadStream(download.file), () => {}, download.file)
+        await this.#install(disk.createReadStream(download.file), () => {}, download.file)
       } finally {
         // Refused is refused: the same bytes are not tried again.
         await download.discard()
@@ -279,7 +278,7 @@ export class Updates implements FirmwareInstaller {
       await receive(whole, kept, this.#deps.largest_bytes)
       return await this.#installBundle(bundles.installer, kept)
     } finally {
-      await rm(kept, { force: true })
+      await disk.rm(kept, { force: true })
     }
   }
 

@@ -1,5 +1,5 @@
 import { constants } from 'node:fs'
-import { open, rm, writeFile } from 'node:fs/promises'
+import { disk, type FileHandle } from 'rtk-base/files'
 import { type PluginContext, unavailable } from 'rtk-base/plugin'
 import { type RadioMachine, simulatedRadio } from 'rtk-base/services'
 
@@ -12,16 +12,16 @@ export function realMachine(ctx: Pick<PluginContext, 'process'>): RadioMachine {
     // The texts that are read are those of the C locale.
     execFile: (file, args, options) => ctx.process.execFile(file, args, { ...options, env: { LC_ALL: 'C' } }),
     readFile: readStart,
-    writeFile: (path, text) => writeFile(path, text, { mode: 0o644 }),
-    removeFile: (path) => rm(path, { force: true }),
+    writeFile: (path, text) => disk.writeFile(path, text, { mode: 0o644 }),
+    removeFile: (path) => disk.rm(path, { force: true }),
   }
 }
 
 async function readStart(path: string): Promise<string | undefined> {
-  let file: Awaited<ReturnType<typeof open>> | undefined
+  let file: FileHandle | undefined
   try {
     // A FIFO does not wait for its writer then.
-    file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
+    file = await disk.open(path, constants.O_RDONLY | constants.O_NONBLOCK)
     const { bytesRead, buffer } = await file.read(Buffer.alloc(most_bytes), 0, most_bytes, 0)
     return buffer.toString('utf8', 0, bytesRead)
   } catch (error) {

@@ -3,9 +3,8 @@
  * its table 100 kB. It is read from the disk when it is needed.
  */
 import { createHash } from 'node:crypto'
-import { lstat, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { nodeFileSystem, readPlain, replaceFile, syncFolder } from 'rtk-base/files'
+import { disk, readPlain, replaceFile, syncFolder } from 'rtk-base/files'
 import { antennaCode } from 'rtk-base/gnss'
 import { badValue, RtkError } from 'rtk-base/plugin'
 import { readAntex } from 'rtk-base/rinex'
@@ -82,13 +81,13 @@ export class AntennaTable {
   }
 
   async remove(): Promise<void> {
-    await rm(this.#path, { recursive: true, force: true })
-    await syncFolder(dirname(this.#path), nodeFileSystem)
+    await disk.rm(this.#path, { recursive: true, force: true })
+    await syncFolder(dirname(this.#path))
   }
 
   /** Undefined: there is no table, or it cannot be read. */
   async read(): Promise<Antennas | undefined> {
-    const file = await lstat(this.#path).catch(() => undefined)
+    const file = await disk.lstat(this.#path).catch(() => undefined)
     const state = file ? `${file.ino} ${file.size} ${file.mtimeMs}` : ''
     if (this.#kept?.state !== state) this.#kept = { state, found: file && (await this.#readFile()) }
     return this.#kept.found

@@ -1,6 +1,7 @@
 /** The archive on disk: a file for each hour, compressed when the hour is over, the oldest deleted for room. */
-import { type FileHandle, open, readdir, rm, stat } from 'node:fs/promises'
+
 import { join } from 'node:path'
+import { disk, type FileHandle } from 'rtk-base/files'
 import type { PluginContext } from 'rtk-base/plugin'
 import { type ArchiveBounds, excess, reserveOf, shortText, spaceOf } from './bounds.js'
 import {
@@ -105,7 +106,8 @@ export class Archive {
     const hour = hourOf(utc_ms)
     return this.#enqueue('aside', async () => {
       const path = await this.#deps.path()
-      for (const name of (await readdir(path)).filter((name) => name.endsWith('.part'))) await rm(join(path, name))
+      for (const name of (await disk.readdir(path)).filter((name) => name.endsWith('.part')))
+        await disk.rm(join(path, name))
       await this.#prune(path, utc_ms)
       if (this.#file && this.#file.hour_ms !== hour) await this.#closeFile()
       for (const { hour_ms: start_ms, isOpen, name } of await this.#index.list(path)) {
@@ -138,8 +140,8 @@ export class Archive {
     const largest = Math.max(0, ...hours.slice(-24).map(({ bytes }) => bytes))
     const coming_bytes = (largest * ahead_ms) / hour_ms
     const { free_bytes, total_bytes } = await spaceOf(path)
-    const disk = { total_bytes, free_bytes: free_bytes - coming_bytes }
-    return excess(closed, coming_bytes, this.#deps.bounds, disk, utc_ms + ahead_ms)
+    const space = { total_bytes, free_bytes: free_bytes - coming_bytes }
+    return excess(closed, coming_bytes, this.#deps.bounds, space, utc_ms + ahead_ms)
   }
 
   /**
@@ -152,7 +154,7 @@ export class Archive {
     for (const { hour_ms: start_ms, isOpen, name } of await this.list()) {
       if (start_ms + hour_ms <= from_ms || start_ms >= to_ms) continue
       // The hour may have ended since: its file is compressed then.
-      const isThere = !isOpen || (await stat(join(path, name)).catch(() => undefined)) !== undefined
+      const isThere = !isOpen || (await disk.stat(join(path, name)).catch(() => undefined)) !== undefined
       for await (const bytes of piecesOf(join(path, isThere ? name : `${name}.gz`))) yield { hour_ms: start_ms, bytes }
     }
   }
@@ -198,7 +200,7 @@ export class Archive {
     await handle.datasync()
     this.#isDirty = false
     // Somebody may have moved the folder, or deleted the file.
-    const [there, own] = await Promise.all([stat(join(await this.#deps.path(), name)), handle.stat()])
+    const [there, own] = await Promise.all([disk.stat(join(await this.#deps.path(), name)), handle.stat()])
     if (there.ino !== own.ino) throw new Error(`${name} is not the file that was opened`)
   }
 
@@ -206,11 +208,11 @@ export class Archive {
   async #openFile(hour: number) {
     const path = await this.#deps.path()
     await this.#prune(path, hour)
-    const names = await readdir(path)
+    const names = await disk.readdir(path)
     for (let part = 0; part < mostFilesOfHour; part++) {
       const name = hourName(hour, part)
       if (names.includes(`${name}.gz`)) continue
-      return { handle: await open(join(path, name), 'a', 0o600), name, hour_ms: hour }
+      return { handle: await disk.open(join(path, name), 'a', 0o600), name, hour_ms: hour }
     }
     throw new Error(`the clock was set back too often: ${hourName(hour, 0)} has ${mostFilesOfHour} parts`)
   }
@@ -235,15 +237,15 @@ export class Archive {
         name === this.#file?.name || (isOpen && start_ms === hour)
       const written_bytes = hours.filter(isWritten).reduce((sum, { bytes }) => sum + bytes, 0)
       const old = hours.filter((one) => !isWritten(one) && !tried.has(one.name))
-      const disk = await spaceOf(path)
-      const leaving = excess(old, written_bytes, bounds, disk, utc_ms)
+      const space = await spaceOf(path)
+      const leaving = excess(old, written_bytes, bounds, space, utc_ms)
       for (const one of leaving) {
         tried.add(one.name)
         await removeHour(path, one.name)
         onDelete?.(one)
       }
       if (leaving.length > 0) continue
-      if (disk.free_bytes < reserveOf(bounds, disk)) throw new Error(shortText(bounds, disk))
+      if (space.free_bytes < reserveOf(bounds, space)) throw new Error(shortText(bounds, space))
       return
     }
   }

@@ -1,6 +1,7 @@
 /** How much of a disk the archive may take. */
-import { mkdir, stat, statfs } from 'node:fs/promises'
+
 import { join } from 'node:path'
+import { disk } from 'rtk-base/files'
 import { type ArchivedHour, hour_ms } from './hour-files.js'
 
 const day_ms = 24 * hour_ms
@@ -20,7 +21,7 @@ export interface DiskSpace {
 }
 
 export async function spaceOf(path: string): Promise<DiskSpace> {
-  const { bavail, blocks, bsize } = await statfs(path)
+  const { bavail, blocks, bsize } = await disk.statfs(path)
   return { total_bytes: blocks * bsize, free_bytes: bavail * bsize }
 }
 
@@ -63,10 +64,10 @@ export function excess(
 }
 
 /** The folder `rtk-base-raw` on another disk, which must be mounted. */
-export async function folderOn(disk: string, dataFolder: string): Promise<string> {
-  const [given, data] = await Promise.all([stat(disk), stat(dataFolder)])
-  if (given.dev === data.dev) throw new Error(`${disk} is on the disk of the data folder: is the other disk mounted?`)
-  const path = join(disk, 'rtk-base-raw')
-  await mkdir(path, { recursive: true, mode: 0o700 })
+export async function folderOn(other: string, dataFolder: string): Promise<string> {
+  const [given, data] = await Promise.all([disk.stat(other), disk.stat(dataFolder)])
+  if (given.dev === data.dev) throw new Error(`${other} is on the disk of the data folder: is the other disk mounted?`)
+  const path = join(other, 'rtk-base-raw')
+  await disk.mkdir(path, { recursive: true, mode: 0o700 })
   return path
 }

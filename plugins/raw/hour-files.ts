@@ -1,11 +1,9 @@
 /** The files of the archive: their names, their contents, and their compression. */
-import { createReadStream, createWriteStream } from 'node:fs'
-import { readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { setImmediate } from 'node:timers/promises'
 import { createGunzip, createGzip } from 'node:zlib'
-import { StateFile } from 'rtk-base/files'
+import { disk, StateFile } from 'rtk-base/files'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { Contents, contentsOf } from './contents.js'
@@ -52,7 +50,7 @@ async function lookAt(path: string, name: string): Promise<ArchivedHour | undefi
   const [, text = '', part = 0] = (isOpen ? open_ : closed).exec(name) ?? []
   const start_ms = Date.parse(`${text.slice(0, 4)}-${text.slice(4, 6)}-${text.slice(6, 8)}T${text.slice(9)}:00:00Z`)
   if (!Number.isFinite(start_ms)) return undefined
-  const { size } = await stat(join(path, name)).catch(() => ({ size: 0 }))
+  const { size } = await disk.stat(join(path, name)).catch(() => ({ size: 0 }))
   const { pushed, ...found } = (isOpen ? undefined : (await asideOf(path, name).read()).value) ?? {}
   const contents = Value.Check(Contents, found) ? found : undefined
   return { hour_ms: start_ms, part: Number(part), name, bytes: size, isOpen, contents, pushed }
@@ -68,11 +66,11 @@ export class HourIndex {
   list(path: string): Promise<ArchivedHour[]> {
     return this.#next(async () => {
       // Another disk may be mounted there.
-      const { dev, ino } = await stat(path)
+      const { dev, ino } = await disk.stat(path)
       const known = this.#folder === `${dev} ${ino}` ? this.#known : new Map<string, ArchivedHour>()
       this.#folder = `${dev} ${ino}`
       const found = new Map<string, ArchivedHour>()
-      for (const name of await readdir(path)) {
+      for (const name of await disk.readdir(path)) {
         const before = known.get(name)
         const hour = before && !before.isOpen ? before : await lookAt(path, name)
         if (hour) found.set(name, hour)
@@ -85,7 +83,7 @@ export class HourIndex {
   /** Durable when it resolves. @returns false: the file has been deleted meanwhile @throws an error of the file system */
   markPushed(path: string, name: string, utc_s: number): Promise<boolean> {
     return this.#next(async () => {
-      if (!(await stat(join(path, name)).catch(() => undefined))) return false
+      if (!(await disk.stat(join(path, name)).catch(() => undefined))) return false
       const aside = asideOf(path, name)
       await aside.write({ ...(await aside.read()).value, pushed: Math.floor(utc_s) })
       this.#known = new Map([...this.#known].filter(([known]) => known !== name))
@@ -104,22 +102,22 @@ export class HourIndex {
 export async function removeHour(path: string, name: string): Promise<void> {
   // The last is left by a power cut.
   for (const each of [name, asideName(name), `${asideName(name)}.new`]) {
-    await rm(join(path, each), { force: true, recursive: true }).catch(() => {})
+    await disk.rm(join(path, each), { force: true, recursive: true }).catch(() => {})
   }
 }
 
 /** The bytes of a file as they are on the disk. @throws an error of the file system, or that it is no plain file */
 export async function* storedPieces(path: string): AsyncGenerator<Buffer> {
   // A pipe or a device of that name would never end.
-  if (!(await stat(path)).isFile()) throw new Error(`${path} is not a plain file`)
-  for await (const piece of createReadStream(path, { highWaterMark: portion_bytes })) yield piece as Buffer
+  if (!(await disk.stat(path)).isFile()) throw new Error(`${path} is not a plain file`)
+  for await (const piece of disk.createReadStream(path, { highWaterMark: portion_bytes })) yield piece as Buffer
 }
 
 /** The bytes of a file, decompressed. Ends quietly where the file does, or where it cannot be read. */
 export async function* piecesOf(path: string): AsyncGenerator<Uint8Array> {
   // A pipe or a device of that name would never end.
-  if (!(await stat(path).catch(() => undefined))?.isFile()) return
-  const file = createReadStream(path, { highWaterMark: portion_bytes })
+  if (!(await disk.stat(path).catch(() => undefined))?.isFile()) return
+  const file = disk.createReadStream(path, { highWaterMark: portion_bytes })
   const bytes = path.endsWith('.gz') ? file.pipe(createGunzip({ chunkSize: portion_bytes })) : file
   file.on('error', (error) => bytes.destroy(error))
   const pieces = bytes[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>
@@ -143,18 +141,22 @@ export async function* piecesOf(path: string): AsyncGenerator<Uint8Array> {
  */
 export async function compress(path: string, name: string): Promise<void> {
   const source = join(path, name)
-  const found = await stat(source)
+  const found = await disk.stat(source)
   if (!found.isFile()) return
-  if (found.size === 0) return rm(source)
+  if (found.size === 0) return disk.rm(source)
   const part = join(path, `${name}.gz.part`)
-  const contents = await contentsOf(createReadStream(source, { highWaterMark: portion_bytes }))
+  const contents = await contentsOf(disk.createReadStream(source, { highWaterMark: portion_bytes }))
   try {
-    await pipeline(createReadStream(source), createGzip(), createWriteStream(part, { mode: 0o600, flush: true }))
+    await pipeline(
+      disk.createReadStream(source),
+      createGzip(),
+      disk.createWriteStream(part, { mode: 0o600, flush: true }),
+    )
     await asideOf(path, name).write(contents)
   } catch (error) {
-    await rm(part, { force: true })
+    await disk.rm(part, { force: true })
     throw error
   }
-  await rename(part, join(path, `${name}.gz`))
-  await rm(source)
+  await disk.rename(part, join(path, `${name}.gz`))
+  await disk.rm(source)
 }

@@ -1,7 +1,6 @@
 /** The notes of the archive: things that happened to the station, beside its observations. A line of JSON each. */
-import { open } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readPlain, replaceFile } from 'rtk-base/files'
+import { disk, readPlain, replaceFile } from 'rtk-base/files'
 
 export interface ArchiveNote {
   /** UTC milliseconds. */
@@ -17,7 +16,7 @@ const most_bytes = 262_144
 /** Durable when it resolves. The older half is given up beyond some thousands. @throws an error of the file system */
 export async function addNote(path: string, note: ArchiveNote): Promise<void> {
   const file = join(path, fileName)
-  const handle = await open(file, 'a', 0o600)
+  const handle = await disk.open(file, 'a', 0o600)
   try {
     await handle.write(`${JSON.stringify(note)}\n`)
     await handle.datasync()

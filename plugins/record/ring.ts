@@ -1,7 +1,5 @@
-import { readdirSync, rmSync, statSync, writeSync } from 'node:fs'
-import { type FileHandle, open } from 'node:fs/promises'
 import { join } from 'node:path'
-import { nodeFileSystem, readPlain, syncFolder } from 'rtk-base/files'
+import { disk, type FileHandle, readPlain, syncFolder } from 'rtk-base/files'
 import type { DataDir, PluginContext } from 'rtk-base/plugin'
 
 const nameOf = (number: number) => `${String(number).padStart(8, '0')}.record`
@@ -166,10 +164,10 @@ export class RecordRing {
     const numbers = numbersIn(dir.path)
     const newest = numbersIn(dir.path, true).at(-1) ?? 0
     const path = join(dir.path, nameOf(newest))
-    const size = newest > 0 && newest === numbers.at(-1) ? statSync(path).size : segment_bytes
+    const size = newest > 0 && newest === numbers.at(-1) ? disk.statSync(path).size : segment_bytes
     if (size < segment_bytes) {
       this.#isFirst = false
-      this.#file = await open(path, 'a+', 0o600)
+      this.#file = await disk.open(path, 'a+', 0o600)
       this.#size = size
       // A line that a cut has torn ends here.
       if (size > 0 && (await lastByte(this.#file, size)) !== 0x0a) await this.#file.write('\n')
@@ -185,9 +183,9 @@ export class RecordRing {
         drop(dir.path, numbers)
       }
     }
-    this.#file = await open(join(dir.path, nameOf(newest + 1)), 'ax', 0o600)
+    this.#file = await disk.open(join(dir.path, nameOf(newest + 1)), 'ax', 0o600)
     // Its lines become durable later, and so must its name.
-    await syncFolder(dir.path, nodeFileSystem)
+    await syncFolder(dir.path)
     this.#size = 0
     // The first line after a start contains the full situation.
     const bytes = Buffer.from(this.#isFirst ? '' : head())
@@ -228,7 +226,7 @@ export class RecordRing {
     const { fd } = this.#file ?? {}
     if (fd === undefined) return
     try {
-      writeSync(fd, this.#queue.join(''))
+      disk.writeSync(fd, this.#queue.join(''))
     } catch {}
   }
 }
@@ -243,7 +241,8 @@ export async function* textsIn(path: string): AsyncGenerator<string> {
 
 /** @param all including folders and links, which are not read and whose numbers are not reused */
 function numbersIn(path: string, all = false): number[] {
-  return readdirSync(path, { withFileTypes: true })
+  return disk
+    .readdirSync(path, { withFileTypes: true })
     .flatMap((entry) => (all || entry.isFile() ? (pattern.exec(entry.name)?.[1] ?? []) : []))
     .map(Number)
     .sort((one, other) => one - other)
@@ -251,7 +250,7 @@ function numbersIn(path: string, all = false): number[] {
 
 function drop(path: string, numbers: number[]): void {
   const [oldest] = numbers.splice(0, 1)
-  if (oldest !== undefined) rmSync(join(path, nameOf(oldest)), { force: true })
+  if (oldest !== undefined) disk.rmSync(join(path, nameOf(oldest)), { force: true })
 }
 
 async function lastByte(file: FileHandle, size: number): Promise<number | undefined> {

@@ -1,5 +1,5 @@
-import { readdir, readFile, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
+import { disk } from 'rtk-base/files'
 import type { PluginContext } from 'rtk-base/plugin'
 import type { BaseMachine } from 'rtk-base/schemas'
 
@@ -12,12 +12,12 @@ export interface MachineFiles {
   root: string
 }
 
-const textOf = (file: string) => readFile(file, 'utf8').catch(() => '')
+const textOf = (file: string) => disk.readFile(file, 'utf8').catch(() => '')
 
 /** Of the hottest zone, °C; undefined without one. */
 export async function temperature({ root }: MachineFiles): Promise<number | undefined> {
   const folder = join(root, 'sys', 'class', 'thermal')
-  const zones = (await readdir(folder).catch(() => [])).filter((name) => name.startsWith('thermal_zone'))
+  const zones = (await disk.readdir(folder).catch(() => [])).filter((name) => name.startsWith('thermal_zone'))
   const texts = await Promise.all(zones.map((zone) => textOf(join(folder, zone, 'temp'))))
   const values = texts.filter((text) => /^-?\d+\s*$/.test(text)).map((text) => Number(text) / 1000)
   return values.length > 0 ? Math.max(...values) : undefined
@@ -34,7 +34,7 @@ async function hasUndervoltage(files: MachineFiles): Promise<boolean | undefined
   const bits = await throttled(files)
   if (bits !== undefined) return (bits & undervoltage) !== 0
   const folder = join(files.root, 'sys', 'class', 'hwmon')
-  const names = await readdir(folder).catch(() => [])
+  const names = await disk.readdir(folder).catch(() => [])
   const texts = await Promise.all(names.map((name) => textOf(join(folder, name, 'in0_lcrit_alarm'))))
   const known = texts.map((text) => text.trim()).filter((text) => text === '0' || text === '1')
   return known.length > 0 ? known.includes('1') : undefined
@@ -43,7 +43,7 @@ async function hasUndervoltage(files: MachineFiles): Promise<boolean | undefined
 /** Of the disk with this folder, bytes; undefined if it cannot be asked. */
 export async function diskOf(path: string): Promise<{ free: number; size: number } | undefined> {
   try {
-    const { bavail, blocks, bsize } = await statfs(path)
+    const { bavail, blocks, bsize } = await disk.statfs(path)
     return { free: bavail * bsize, size: blocks * bsize }
   } catch {
     return undefined

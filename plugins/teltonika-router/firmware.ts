@@ -1,6 +1,5 @@
-import { openAsBlob } from 'node:fs'
-import { open, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { disk } from 'rtk-base/files'
 import { type PluginContext, RtkError } from 'rtk-base/plugin'
 import { type RouterFirmware, routerErrors, updateErrors } from 'rtk-base/services'
 import type { Performer } from './operations/performer.js'
@@ -80,7 +79,7 @@ function accepted(step: string, outcome: Outcome | undefined): void {
 /** Removes leftovers of an update, also after a power failure. */
 export async function clearImages(ctx: Pick<PluginContext, 'dataDir'>): Promise<void> {
   const { path } = imageDir(ctx)
-  for (const name of await readdir(path)) await rm(join(path, name), { force: true })
+  for (const name of await disk.readdir(path)) await disk.rm(join(path, name), { force: true })
 }
 
 const imageDir = (ctx: Pick<PluginContext, 'dataDir'>) => ctx.dataDir(folder, { quota_bytes: mostBytes })
@@ -94,8 +93,8 @@ async function fetchImage(ctx: PluginContext, url: string, signal: AbortSignal):
   }
   await dir.ensureRoom(Number(response.headers.get('content-length') ?? 0))
   const path = join(dir.path, 'image')
-  await rm(path, { recursive: true, force: true })
-  const file = await open(path, 'wx', 0o600)
+  await disk.rm(path, { recursive: true, force: true })
+  const file = await disk.open(path, 'wx', 0o600)
   try {
     for await (const piece of response.body as unknown as AsyncIterable<Uint8Array>) await file.write(piece)
   } finally {
@@ -109,6 +108,6 @@ async function formOf(path: string): Promise<Blob> {
   const field = (name: string, value: string) =>
     `--${boundary}\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`
   const head = `--${boundary}\r\ncontent-disposition: form-data; name="file"; filename="firmware.bin"\r\ncontent-type: application/octet-stream\r\n\r\n`
-  const parts = [field('keep_settings', '1'), head, await openAsBlob(path), `\r\n--${boundary}--\r\n`]
+  const parts = [field('keep_settings', '1'), head, await disk.openAsBlob(path), `\r\n--${boundary}--\r\n`]
   return new Blob(parts, { type: `multipart/form-data; boundary=${boundary}` })
 }

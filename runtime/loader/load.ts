@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, statSync } from 'node:fs'
-import { mkdir, readdir, rm } from 'node:fs/promises'
 import { createRequire, Module } from 'node:module'
 import { basename, dirname, join, resolve } from 'node:path'
 import satisfies from 'semver/functions/satisfies.js'
 import validRange from 'semver/ranges/valid.js'
 import { messageOf, RtkError } from '../errors.js'
+import { disk } from '../platform/files/disk.js'
 import { replaceFile } from '../platform/files/durable-file.js'
 import { readPlain, readRecordSync } from '../platform/files/plain-file.js'
 import { didYouMean } from '../platform/nearest.js'
@@ -129,7 +129,7 @@ export class Loader {
   }
 
   async #keep(file: string, code: string, source: string): Promise<void> {
-    await mkdir(this.#options.cache, { recursive: true, mode: 0o700 })
+    await disk.mkdir(this.#options.cache, { recursive: true, mode: 0o700 })
     const there = await codeIn(file).catch(() => undefined)
     if (there !== code) await replaceFile(file, code)
     await this.#removeCopies(source, basename(file))
@@ -144,8 +144,8 @@ export class Loader {
   async #removeCopies(source: string, current = ''): Promise<void> {
     const { cache } = this.#options
     const isCopy = new RegExp(`^${stemOf(source)}-[0-9a-f]{12,64}\\.cjs$`)
-    const old = (await readdir(cache)).filter((name) => isCopy.test(name) && name !== current)
-    for (const name of old) await rm(join(cache, name), { force: true })
+    const old = (await disk.readdir(cache)).filter((name) => isCopy.test(name) && name !== current)
+    for (const name of old) await disk.rm(join(cache, name), { force: true })
   }
 
   /**

@@ -1,10 +1,11 @@
 /** Single plugins in another version than the bundle has them: on trial first, dropped by another bundle. */
-import { access, mkdir, readdir, rm } from 'node:fs/promises'
+import { access } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { type Static, Type } from 'typebox'
 import type { PluginReport, PluginUpdates } from '../../schemas/services.js'
 import { messageOf, RtkError } from '../errors.js'
-import { nodeFileSystem, syncFolder } from '../platform/files/durable-file.js'
+import { disk } from '../platform/files/disk.js'
+import { syncFolder } from '../platform/files/durable-file.js'
 import { readRecord } from '../platform/files/plain-file.js'
 import { StateFile } from '../platform/files/state-file.js'
 import type { Logger } from '../platform/log/log.js'
@@ -179,28 +180,28 @@ export class UpdatedPlugins implements PluginUpdates {
   async prepare(name: string): Promise<string> {
     this.#sourceOfName(name)
     const { folder } = this.#deps
-    await mkdir(folder, { recursive: true, mode: 0o700 })
+    await disk.mkdir(folder, { recursive: true, mode: 0o700 })
     await this.#sweep()
     // Before the first folder: folders without a list are a lost list at the next start, and unpacking may be killed.
     if (!(await exists(this.#file.path))) await this.#save()
-    const numbers = (await readdir(folder)).map((one) => Number(/-(\d+)$/.exec(one)?.[1] ?? 0))
+    const numbers = (await disk.readdir(folder)).map((one) => Number(/-(\d+)$/.exec(one)?.[1] ?? 0))
     const path = join(folder, `${name}-${Math.max(0, ...numbers) + 1}`)
     this.#preparing.add(basename(path))
-    await mkdir(path)
+    await disk.mkdir(path)
     return path
   }
 
   async abandon(folder: string): Promise<void> {
     const used = Object.values(this.#index.updates).some((update) => update.folder === basename(folder))
     this.#preparing.delete(basename(folder))
-    if (!used) await rm(join(this.#deps.folder, basename(folder)), { recursive: true, force: true })
+    if (!used) await disk.rm(join(this.#deps.folder, basename(folder)), { recursive: true, force: true })
   }
 
   async install(name: string, folder: string): Promise<{ version: string }> {
     const source = this.#sourceOfName(name)
     const version = await versionIn(folder, name)
-    await syncFolder(folder, nodeFileSystem)
-    await syncFolder(this.#deps.folder, nodeFileSystem)
+    await syncFolder(folder)
+    await syncFolder(this.#deps.folder)
     const old = this.#index.updates[source]
     const reason = this.#index.failed[name]
     // Only a confirmed version is worth returning to.
@@ -349,7 +350,7 @@ export class UpdatedPlugins implements PluginUpdates {
   }
 
   async #hasFolders(): Promise<boolean> {
-    const entries = await readdir(this.#deps.folder, { withFileTypes: true }).catch(() => [])
+    const entries = await disk.readdir(this.#deps.folder, { withFileTypes: true }).catch(() => [])
     return entries.some((entry) => entry.isDirectory())
   }
 
@@ -371,10 +372,10 @@ export class UpdatedPlugins implements PluginUpdates {
 
   /** Removes every folder that nothing points to. */
   async #sweep(): Promise<void> {
-    for (const entry of await readdir(this.#deps.folder, { withFileTypes: true })) {
+    for (const entry of await disk.readdir(this.#deps.folder, { withFileTypes: true })) {
       // Asked for each one: another plugin may have been installed while the ones before were deleted.
       if (entry.isDirectory() && !this.#isUsed(entry.name))
-        await rm(join(this.#deps.folder, entry.name), { recursive: true, force: true })
+        await disk.rm(join(this.#deps.folder, entry.name), { recursive: true, force: true })
     }
   }
 

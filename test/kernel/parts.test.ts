@@ -30,13 +30,8 @@ import { isLoopbackAddress, networkOf, normalAddress, Prefixes } from '../../run
 import { checkedLookup, refusedAddress } from '../../runtime/platform/address/checked-lookup.js'
 import { WrongTries } from '../../runtime/platform/fair-share/fair-share.js'
 import { type PlaceLimits, Places } from '../../runtime/platform/fair-share/places.js'
-import {
-  type FileSystem,
-  nodeFileSystem,
-  replaceFile,
-  replaceFileSync,
-  syncFolder,
-} from '../../runtime/platform/files/durable-file.js'
+import { disk, type FileSystem } from '../../runtime/platform/files/disk.js'
+import { replaceFile, replaceFileSync, syncFolder } from '../../runtime/platform/files/durable-file.js'
 import { readRecordSync } from '../../runtime/platform/files/plain-file.js'
 import type { Owner } from '../../runtime/platform/guard/owner.js'
 import { budgetsByNetwork } from '../../runtime/platform/intake.js'
@@ -794,9 +789,9 @@ t.test(
     const path = folder(t)
     const sizes = { bytes: 0 }
     const generations = new Generations(path, {
-      ...nodeFileSystem,
+      ...disk,
       stat: (async (file: string) => {
-        const stats = await nodeFileSystem.stat(file)
+        const stats = await disk.stat(file)
         return sizes.bytes === 0 ? stats : Object.assign(stats, { size: sizes.bytes })
       }) as never,
     })
@@ -821,7 +816,7 @@ t.test(
 
 t.test('a state of a newer layout leads to the one before the update, with its time', async (t) => {
   const path = folder(t)
-  const generations = new Generations(path, nodeFileSystem)
+  const generations = new Generations(path, disk)
   await generations.makeFolder()
   const state = (number: number) => ({
     ...{ number, reports: [], settle: false },
@@ -1060,7 +1055,7 @@ function watched(failing: (call: string) => string | undefined = () => undefined
     const code = failing(call)
     if (code) throw Object.assign(new Error(code), { code })
   }
-  const fs = new Proxy(nodeFileSystem, {
+  const fs = new Proxy<FileSystem>(disk, {
     get: (real, name: keyof FileSystem) => {
       const ask = real[name] as (...args: unknown[]) => Promise<unknown>
       return async (path: string, ...rest: unknown[]) => {
@@ -1158,11 +1153,11 @@ t.test('those that replace one file wait for each other; those of other files do
   const held: (() => void)[] = []
   const order: string[] = []
   const fs = {
-    ...nodeFileSystem,
+    ...disk,
     rename: async (from: string, to: string) => {
       order.push(readFileSync(from, 'utf8'))
       if (basename(to) === 'a') await new Promise<void>((resolve) => held.push(resolve))
-      await nodeFileSystem.rename(from, to)
+      await disk.rename(from, to)
     },
   } as FileSystem
   const put = (name: string, text: string) => replaceFile(join(folder, name), text, { fs })
@@ -1217,7 +1212,7 @@ t.test('the folder of a store: private, durable, and 64 MiB are the largest file
 
 t.test('files that another program touched are known, until they are accepted', async (t) => {
   const folder = t.testdir()
-  const files = new Generations(folder, nodeFileSystem)
+  const files = new Generations(folder, disk)
   await files.read()
   t.equal(await files.wereTouched(), false)
   for (const number of [1, 2, 3]) {

@@ -27,7 +27,8 @@ import fc from 'fast-check'
 import { type Logger, pino } from 'pino'
 import t, { type Test } from 'tap'
 import { Type } from 'typebox'
-import { type FileSystem, replaceFile } from '../../runtime/platform/files/durable-file.js'
+import type { FileSystem } from '../../runtime/platform/files/disk.js'
+import { replaceFile } from '../../runtime/platform/files/durable-file.js'
 import {
   decodeSnapshot as decode,
   encodeSnapshot,

@@ -1,4 +1,4 @@
-import { statfs } from 'node:fs/promises'
+import { disk } from 'rtk-base/files'
 import type { PluginContext } from 'rtk-base/plugin'
 import { type Alert, device, mqttLink, station, verdict } from 'rtk-base/services'
 import { isUndecided, type LinkFacts, type StationFacts, stationAlerts } from './conditions.js'
@@ -30,7 +30,7 @@ export class StationSource {
 
   async #measureDisk(): Promise<void> {
     try {
-      const { bavail, blocks, bsize } = await statfs(this.#ctx.dataDir().path)
+      const { bavail, blocks, bsize } = await disk.statfs(this.#ctx.dataDir().path)
       this.#disk = { free: bavail * bsize, size: blocks * bsize }
     } catch {
       this.#disk = undefined

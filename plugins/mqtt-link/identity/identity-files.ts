@@ -1,7 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
-import { stat } from 'node:fs/promises'
 import type { Logger } from 'pino'
-import { readRecord } from 'rtk-base/files'
+import { disk, readRecord } from 'rtk-base/files'
 import { type Identity, identityOf, requireCertificate } from './certificate.js'
 
 export interface IdentityPaths {
@@ -89,7 +88,7 @@ export class IdentityFiles {
   }
 
   async #warnOfReaders(path: string): Promise<void> {
-    if (((await stat(path)).mode & 0o077) === 0 || this.#warned === path) return
+    if (((await disk.stat(path)).mode & 0o077) === 0 || this.#warned === path) return
     this.#warned = path
     this.#log.warn(`other users can read the key ${path}: it is used all the same; chmod 600 it`)
   }

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
 import { endianness, networkInterfaces } from 'node:os'
+import { readRecordSync } from 'rtk-base/files'
 import { type Ends, isLocal, normalAddress, type OwnAddress } from 'rtk-base/link'
 import type { MqttLink } from 'rtk-base/services'
 
@@ -58,7 +58,7 @@ export function defaultGateways(text: string, isLittleEndian = endianness() === 
 /** The routes as the machine has them; empty where it has no such file. */
 export function readDefaultGateways(): Map<string, string[]> {
   try {
-    return defaultGateways(readFileSync('/proc/net/route', 'utf8'))
+    return defaultGateways(readRecordSync('/proc/net/route'))
   } catch {
     return new Map()
   }

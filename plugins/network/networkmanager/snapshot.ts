@@ -1,6 +1,6 @@
 /** The interfaces of the machine, as they follow from the daemon's objects: pure. */
 
-import { readFileSync } from 'node:fs'
+import { readRecordSync } from 'rtk-base/files'
 import type { Neighbour, NetworkInterface, ScannedNetwork, WifiState } from 'rtk-base/services'
 import { reasonText } from '../reasons.js'
 import {
@@ -151,7 +151,7 @@ export function neighboursOf(text: string, name: string): Neighbour[] {
 /** As the machine has them; empty where it has no such file. */
 export function readNeighbours(name: string): Neighbour[] {
   try {
-    return neighboursOf(readFileSync('/proc/net/arp', 'utf8'), name)
+    return neighboursOf(readRecordSync('/proc/net/arp'), name)
   } catch {
     return []
   }

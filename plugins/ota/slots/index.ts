@@ -1,6 +1,5 @@
-import { statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { type FileSystem, nodeFileSystem, syncFolder } from 'rtk-base/files'
+import { disk, type FileSystem, syncFolder } from 'rtk-base/files'
 import type { ImageManifest } from 'rtk-base/image'
 import { RtkError, unavailable } from 'rtk-base/plugin'
 import type { FolderInstaller } from '../installer.js'
@@ -32,7 +31,7 @@ export class Slots implements FolderInstaller {
   readonly #free: (folder: string) => Promise<number>
   #target: Slot | undefined
 
-  constructor({ root, running, restart, fs = nodeFileSystem, free = freeBytes }: SlotsDeps) {
+  constructor({ root, running, restart, fs = disk, free = freeBytes }: SlotsDeps) {
     this.running = running
     this.#root = root
     this.#restart = restart
@@ -141,7 +140,7 @@ function foldersOf(paths: readonly string[]): string[] {
 }
 
 async function freeBytes(folder: string): Promise<number> {
-  const { bavail, bsize } = await statfs(folder)
+  const { bavail, bsize } = await disk.statfs(folder)
   return bavail * bsize
 }
 

@@ -1,20 +1,17 @@
 import { createHash, type KeyObject } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdir as makeFolder, open as openFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { createGunzip, type Gunzip } from 'node:zlib'
 import { updateErrors } from '../../../schemas/services/update.js'
 import { messageOf, RtkError } from '../../errors.js'
+import { type Disk, disk } from '../../platform/files/disk.js'
 import { blockSize, paddingOf, readUstarHeader } from '../../platform/files/ustar.js'
 import { type ImageManifest, largestManifest, readHead, signatureLength } from './manifest.js'
 
 const wrong = (text: string) => new RtkError(updateErrors.RTK_ERR_IMAGE, `the image is not valid: ${text}`)
 
 /** The calls of the file system that unpacking makes, in their order: a test can end the process at any of them. */
-export interface UnpackFs {
-  open: typeof openFile
-  mkdir: typeof makeFolder
-}
+export type UnpackFs = Pick<Disk, 'open' | 'mkdir'>
 
 export interface UnpackOptions {
   /** Public keys by id. */
@@ -48,7 +45,7 @@ export async function unpackImage(source: AsyncIterable<Uint8Array>, options: Un
     const folder = await options.accept(manifest)
     const gunzip = createGunzip()
     const fed = feed(gunzip, rest, bytes, { size, sha256, progress: options.progress })
-    const read = extract(gunzip, manifest, folder, options.fs ?? { open: openFile, mkdir: makeFolder })
+    const read = extract(gunzip, manifest, folder, options.fs ?? disk)
     // The first failure ends the other side; only its error counts.
     const [first] = await Promise.all([
       Promise.allSettled([fed, read]),

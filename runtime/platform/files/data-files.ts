@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
-import { lstatSync, mkdirSync } from 'node:fs'
-import { lstat, readdir, rm, statfs } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { messageOf, RtkError } from '../../errors.js'
+import { disk } from './disk.js'
 
 export interface DataDirOptions {
   /** Quota of the folder; default: 16 MiB. */
@@ -57,7 +56,7 @@ export class DataFiles {
     const kept = options.protected ? [keptFolder] : []
     const path = join(options.volatile ? this.#volatileRoot : this.#root, plugin, ...kept, name)
     try {
-      mkdirSync(path, { recursive: true, mode: 0o700 })
+      disk.mkdirSync(path, { recursive: true, mode: 0o700 })
     } catch (error) {
       throw new RtkError('RTK_ERR_DATA_FOLDER', `${path}: ${messageOf(error)}`, { cause: error })
     }
@@ -71,7 +70,7 @@ export class DataFiles {
           const text = `${plugin}: ${bytes} bytes more in ${name} exceed its quota of ${quota_bytes} (${used.bytes} are used)`
           throw new RtkError('RTK_ERR_DATA_QUOTA', text)
         }
-        const { bavail, bsize } = await statfs(path)
+        const { bavail, bsize } = await disk.statfs(path)
         const free = bavail * bsize
         if (bytes + reserve_bytes <= free) return
         const text = `${plugin}: ${bytes} bytes more in ${name} do not fit on the disk (${free} are free, ${reserve_bytes} stay so)`
@@ -86,7 +85,7 @@ export class DataFiles {
       for (const plugin of await entriesOf(root)) {
         const folder = join(root, plugin)
         for (const name of await entriesOf(folder)) {
-          if (name !== keptFolder) await rm(join(folder, name), { recursive: true, force: true })
+          if (name !== keptFolder) await disk.rm(join(folder, name), { recursive: true, force: true })
         }
       }
     }
@@ -102,8 +101,8 @@ function volatileRoot(data: string): string | undefined {
   const unit = process.env.RUNTIME_DIRECTORY?.split(':')[0]
   const path = unit ? join(unit, digest) : join('/dev/shm', `rtk-base-${process.getuid?.()}-${digest}`)
   try {
-    mkdirSync(path, { recursive: true, mode: 0o700 })
-    const found = lstatSync(path)
+    disk.mkdirSync(path, { recursive: true, mode: 0o700 })
+    const found = disk.lstatSync(path)
     const isOwn = found.isDirectory() && found.uid === process.getuid?.() && (found.mode & 0o077) === 0
     return isOwn ? path : undefined
   } catch {
@@ -112,20 +111,20 @@ function volatileRoot(data: string): string | undefined {
 }
 
 async function entriesOf(folder: string): Promise<string[]> {
-  return readdir(folder).catch(() => [])
+  return disk.readdir(folder).catch(() => [])
 }
 
 /** Counts without following links. Files deleted meanwhile count as empty. */
 async function usageOf(folder: string): Promise<{ bytes: number; files: number }> {
   const total = { bytes: 0, files: 0 }
-  for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
+  for (const entry of await disk.readdir(folder, { withFileTypes: true }).catch(() => [])) {
     const path = join(folder, entry.name)
     if (entry.isDirectory()) {
       const below = await usageOf(path)
       total.bytes += below.bytes
       total.files += below.files
     } else {
-      const { size } = await lstat(path).catch(() => ({ size: 0 }))
+      const { size } = await disk.lstat(path).catch(() => ({ size: 0 }))
       total.bytes += size
       total.files += 1
     }

@@ -1,16 +1,6 @@
-/** Files that are replaced as a whole and survive a power cut. Tests can replace the file system (`FileSystem`). */
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import * as promises from 'node:fs/promises'
+/** Files that are replaced as a whole and survive a power cut. */
 import { dirname } from 'node:path'
-
-/** The functions of `node:fs/promises` that are used here. */
-export type FileSystem = Pick<
-  typeof promises,
-  'chmod' | 'copyFile' | 'lstat' | 'mkdir' | 'open' | 'readdir' | 'readFile' | 'rename' | 'rm' | 'stat'
->
-
-/** The real file system. */
-export const nodeFileSystem: FileSystem = promises
+import { disk, type FileSystem } from './disk.js'
 
 /** The code of a system error, such as ENOSPC; '' of anything else. */
 export const systemCode = (error: unknown): string => (error as { code?: string } | undefined)?.code ?? ''
@@ -50,7 +40,7 @@ const queues = new Map<string, Promise<void>>()
 export async function replaceFile(
   path: string,
   content: string | Uint8Array,
-  { aside = `${path}.new`, fs = nodeFileSystem }: { aside?: string; fs?: FileSystem } = {},
+  { aside = `${path}.new`, fs = disk }: { aside?: string; fs?: FileSystem } = {},
 ): Promise<void> {
   const before = queues.get(aside) ?? Promise.resolve()
   const done = before.then(() => replaceAlone(path, content, aside, fs))
@@ -97,7 +87,7 @@ async function renameOver(from: string, to: string, fs: FileSystem): Promise<voi
 }
 
 /** Makes renames, new files and removals in a folder durable. */
-export async function syncFolder(folder: string, fs: FileSystem): Promise<void> {
+export async function syncFolder(folder: string, fs: FileSystem = disk): Promise<void> {
   const handle = await fs.open(folder, 'r')
   try {
     await handle.sync()
@@ -118,22 +108,22 @@ export async function syncFolder(folder: string, fs: FileSystem): Promise<void> 
  *   remains
  */
 export function replaceFileSync(path: string, content: string | Uint8Array, aside = `${path}.new`): void {
-  rmSync(aside, { recursive: true, force: true })
-  withHandle(openSync(aside, 'wx', 0o600), (file) => {
-    writeFileSync(file, content)
-    fsyncSync(file)
+  disk.rmSync(aside, { recursive: true, force: true })
+  withHandle(disk.openSync(aside, 'wx', 0o600), (file) => {
+    disk.writeFileSync(file, content)
+    disk.fsyncSync(file)
   })
   renameOverSync(aside, path)
-  withHandle(openSync(dirname(path), 'r'), fsyncSync)
+  withHandle(disk.openSync(dirname(path), 'r'), disk.fsyncSync)
 }
 
 function renameOverSync(from: string, to: string): void {
   try {
-    renameSync(from, to)
+    disk.renameSync(from, to)
   } catch (error) {
     if (systemCode(error) !== 'EISDIR') throw error
-    rmSync(to, { recursive: true, force: true })
-    renameSync(from, to)
+    disk.rmSync(to, { recursive: true, force: true })
+    disk.renameSync(from, to)
   }
 }
 
@@ -141,6 +131,6 @@ function withHandle(handle: number, use: (handle: number) => void): void {
   try {
     use(handle)
   } finally {
-    closeSync(handle)
+    disk.closeSync(handle)
   }
 }

@@ -4,7 +4,8 @@ import { connect, createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { RtkError } from '../../errors.js'
 import { reachSocket } from '../ports/socket-path.js'
-import { type FileSystem, nodeFileSystem, systemCode } from './durable-file.js'
+import { disk, type FileSystem } from './disk.js'
+import { systemCode } from './durable-file.js'
 
 // A dot file: `rm store/*` of a running service does not let a second one in.
 const lockName = /^\.in-use-(\d+)-[0-9a-f]+$/
@@ -23,7 +24,7 @@ export class FolderLock {
   readonly #name = `.in-use-${process.pid}-${randomBytes(4).toString('hex')}`
   #held: { server: Server; release(): void } | undefined
 
-  constructor(folder: string, fs: FileSystem = nodeFileSystem) {
+  constructor(folder: string, fs: FileSystem = disk) {
     this.#folder = folder
     this.#fs = fs
   }

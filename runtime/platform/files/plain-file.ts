@@ -3,8 +3,8 @@
  * forever, and a device or a huge file would fill the memory. In rtk-base itself, a test permits no other way to read
  * files.
  */
-import { readFileSync, type Stats, statSync } from 'node:fs'
-import { type FileSystem, nodeFileSystem } from './durable-file.js'
+import type { Stats } from 'node:fs'
+import { disk, type FileSystem } from './disk.js'
 
 /** Records are a few kilobytes. */
 const largestRecord_bytes = 1 << 20
@@ -21,15 +21,15 @@ function requirePlain(stats: Stats, path: string, largest_bytes: number): void {
  * Reads a regular file of at most `largest_bytes`.
  * @throws an error of the file system, or an error if the path is not a regular file or the file is too large
  */
-export async function readPlain(path: string, largest_bytes: number, fs: Files = nodeFileSystem): Promise<Buffer> {
+export async function readPlain(path: string, largest_bytes: number, fs: Files = disk): Promise<Buffer> {
   requirePlain(await fs.stat(path), path, largest_bytes)
   return fs.readFile(path)
 }
 
 /** Like `readPlain`, but synchronous. */
 export function readPlainSync(path: string, largest_bytes: number): Buffer {
-  requirePlain(statSync(path), path, largest_bytes)
-  return readFileSync(path)
+  requirePlain(disk.statSync(path), path, largest_bytes)
+  return disk.readFileSync(path)
 }
 
 /**

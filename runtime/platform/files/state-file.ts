@@ -1,7 +1,8 @@
 /** A small durable record of a checked shape, in a file of its own: JSON, for this user alone (mode 0600). */
 import type { Static, TSchema } from 'typebox'
 import { Value } from 'typebox/value'
-import { type FileSystem, nodeFileSystem, replaceFile, replaceFileSync, systemCode } from './durable-file.js'
+import { disk, type FileSystem } from './disk.js'
+import { replaceFile, replaceFileSync, systemCode } from './durable-file.js'
 import { readPlain, readPlainSync } from './plain-file.js'
 
 /** What a file holds. Without a file neither is there. */
@@ -33,7 +34,7 @@ export class StateFile<const S extends TSchema> {
   constructor(
     schema: S,
     path: string,
-    { largest_bytes = 1 << 20, fs = nodeFileSystem, room = async () => {} }: StateFileOptions = {},
+    { largest_bytes = 1 << 20, fs = disk, room = async () => {} }: StateFileOptions = {},
   ) {
     this.path = path
     this.#schema = schema

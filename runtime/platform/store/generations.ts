@@ -1,5 +1,6 @@
 import { dirname, join } from 'node:path'
-import { type FileSystem, replaceFile, syncFolder, systemCode } from '../files/durable-file.js'
+import type { FileSystem } from '../files/disk.js'
+import { replaceFile, syncFolder, systemCode } from '../files/durable-file.js'
 import { readPlain } from '../files/plain-file.js'
 import {
   decodeSnapshot,

@@ -6,7 +6,8 @@ import { resolve } from 'node:path'
 import type { Logger } from 'pino'
 import type { Dispose } from '../../../schemas/event.js'
 import { messageOf, RtkError } from '../../errors.js'
-import { diskRemedy, type FileSystem, nodeFileSystem, systemCode } from '../files/durable-file.js'
+import { disk, type FileSystem } from '../files/disk.js'
+import { diskRemedy, systemCode } from '../files/durable-file.js'
 import { FolderLock } from '../files/folder-lock.js'
 import { type Clock, systemClock } from '../ports/clock.js'
 import { Generations, isDenied } from './generations.js'
@@ -124,7 +125,7 @@ class SnapshotStore implements Store {
   /** A factory reset has begun. */
   #sealed = false
 
-  constructor(folder: string, log: Logger, { clock = systemClock, fs = nodeFileSystem }: StoreOptions) {
+  constructor(folder: string, log: Logger, { clock = systemClock, fs = disk }: StoreOptions) {
     this.#folder = folder
     this.#log = log
     this.#clock = clock

@@ -3,10 +3,10 @@
  * it; the watchdog's thread does when the event loop is blocked. What ends a process without a word is told by the supervisor's
  * record (`ended`) and the boot id.
  */
-import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Static, Type } from 'typebox'
 import type { RunEnd } from '../../../schemas/services.js'
+import { disk } from '../files/disk.js'
 import { readRecordSync } from '../files/plain-file.js'
 import { StateFile } from '../files/state-file.js'
 
@@ -99,7 +99,7 @@ export class RunRecord {
     const before = runEndOf({ run: this.#run, boot, supervisor: readSupervisor(this.#supervisor) })
     // It describes the end of one run: after a power cut it must not be read again for the next run.
     try {
-      rmSync(this.#supervisor, { force: true })
+      disk.rmSync(this.#supervisor, { force: true })
     } catch {}
     this.#tryWrite({ boot, started_ms: now_ms(), stalls: this.stalls })
     process.on('exit', this.#onExit)

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type FileSystem, nodeFileSystem } from 'rtk-base/files'
+import type { FileSystem } from 'rtk-base/files'
 import { readPublicKey, unpackImage } from 'rtk-base/image'
 import { few, gateOnly, machineOnly, sample } from 'rtk-base/testing'
 import t from 'tap'
@@ -287,7 +287,7 @@ t.test('crash points', { skip: process.platform === 'linux' ? gateOnly : 'the la
       )
       t.equal(readFileSync(join(root, 'state'), 'utf8'), stateText('a', '', 0, 'b'))
       t.equal(statSync(join(root, 'state')).mode & 0o777, 0o644, 'for the start script of any user')
-      t.equal(await new Slots({ root, running: 'a', restart() {}, fs: nodeFileSystem }).givenUp(), 'b')
+      t.equal(await new Slots({ root, running: 'a', restart() {} }).givenUp(), 'b')
     },
   )
 

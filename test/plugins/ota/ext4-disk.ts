@@ -2,7 +2,7 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { type FileSystem, nodeFileSystem } from 'rtk-base/files'
+import { disk, type FileSystem } from 'rtk-base/files'
 import type { Test } from 'tap'
 import { scratch } from './rig.js'
 
@@ -70,7 +70,7 @@ export class Ext4Disk {
    * @param syncs whether the content of this file is synced when that is asked for
    */
   fs(changing: () => void, syncs: (path: string) => boolean = () => true): FileSystem {
-    const real = nodeFileSystem
+    const real = disk
     const then = <A extends unknown[], R>(call: (...args: A) => Promise<R>) =>
       (async (...args: A) => {
         changing()
