@@ -166,7 +166,7 @@ async function buildParts(options: RuntimeOptions, sections: Sections, shutdown:
   const homes = homesOf(readCatalogue(), 'provides')
   const graph = new PluginGraph(services, homes, changed)
   const foundation = await layFoundation(options, { pluginTroubles: () => graph.troubles(), changed })
-  const { clock, store } = foundation
+  const { clock, network: sockets, store } = foundation
   shutdown.add(() => foundation.close())
   const registries = await buildRegistries(foundation, { data, info, log, graph, changes, trial, variant })
   const network = new LocalNetwork(clock)
@@ -174,7 +174,7 @@ async function buildParts(options: RuntimeOptions, sections: Sections, shutdown:
   const seen = (address: string) => registries.config.trial.seen({ source: 'http', address })
   const knowsPeople = variantNames(options, homes[accounts.id])
   const httpServer = new HttpServer(http, {
-    ...{ log, clock, network, seen, kept },
+    ...{ log, clock, sockets, network, seen, kept },
     // While the plugin that knows people does not run, nobody is let in in its place.
     accounts: () =>
       (services.find(accounts.id) as Accounts | undefined) ??

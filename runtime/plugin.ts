@@ -31,6 +31,7 @@ import type {
   HistogramOptions,
   MetricOptions,
 } from './platform/metrics/types.js'
+import type { Network } from './platform/ports/network.js'
 import type { ProcessPort } from './platform/ports/processes.js'
 import type { Edges } from './platform/time/edges.js'
 
@@ -76,6 +77,19 @@ export type {
   MetricOptions,
 } from './platform/metrics/types.js'
 export { didYouMean } from './platform/nearest.js'
+export type {
+  BindOptions,
+  Bound,
+  DatagramOptions,
+  DatagramSocket,
+  DialOptions,
+  HostAddress,
+  Network,
+  RemoteInfo,
+  Resolve,
+  Socket,
+  TLSSocket,
+} from './platform/ports/network.js'
 export type { ExecOptions, ExecResult, ProcessPort } from './platform/ports/processes.js'
 export { type Evidence, mostTries, Trial, type TrialOptions } from './platform/trial.js'
 
@@ -408,7 +422,12 @@ export interface PluginContext extends Edges {
    * even if one fails.
    */
   defer(dispose: Dispose): void
-  readonly net: {
+  /**
+   * Sockets, from `start` on. They close when the plugin stops. `dial` connects by TCP or TLS, `datagram` opens a UDP
+   * socket, `resolve` gives the addresses of a name. `bind` accepts TCP connections for a library that takes the
+   * sockets itself, without what `listen` does.
+   */
+  readonly net: Network & {
     /**
      * Listens for TCP (or TLS) clients, from `start` on. The runtime owns the socket: while the plugin is reloaded,
      * new clients wait for the next version, and open connections move to it if both versions support this

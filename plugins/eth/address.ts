@@ -1,5 +1,5 @@
 /** A fixed IPv4 address as a person enters it: pure. */
-import { isIPv4 } from 'node:net'
+import { isIPv4 } from 'rtk-base/link'
 import type { FixedAddress } from 'rtk-base/services'
 
 export interface Entered {

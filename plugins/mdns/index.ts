@@ -32,7 +32,7 @@ export default definePlugin({
   ),
 
   setup(ctx, { interfaces, port }) {
-    const announcer = new Announcer(ctx, { interfaces, port, open: udpLinks(port) })
+    const announcer = new Announcer(ctx, { interfaces, port, open: udpLinks(ctx.net, port) })
     return announcer
   },
 

@@ -1,5 +1,5 @@
-import { createSocket, type RemoteInfo } from 'node:dgram'
 import { Prefixes } from 'rtk-base/link'
+import type { Network, RemoteInfo } from 'rtk-base/plugin'
 
 /** One interface on which is announced. */
 export interface LinkAddress {
@@ -29,30 +29,19 @@ const group = '224.0.0.251'
 
 /** @param port 5353, another one in tests */
 export const udpLinks =
-  (port: number): OpenLink =>
+  (net: Pick<Network, 'datagram'>, port: number): OpenLink =>
   async ({ address, prefix }, { received, failed }) => {
-    const socket = createSocket({ type: 'udp4', reuseAddr: true })
+    const socket = await net.datagram({ host: '0.0.0.0', port, shared: true })
     const local = new Prefixes([`${address}/${prefix}`])
-    await new Promise<void>((resolve, reject) => {
-      socket.once('error', (error) => {
-        socket.close()
-        reject(error)
-      })
-      socket.bind(port, '0.0.0.0', () => {
-        try {
-          socket.addMembership(group, address)
-          socket.setMulticastInterface(address)
-          socket.setMulticastTTL(255)
-          socket.setMulticastLoopback(true)
-        } catch (error) {
-          socket.close()
-          reject(error)
-          return
-        }
-        socket.removeAllListeners('error')
-        resolve()
-      })
-    })
+    try {
+      socket.addMembership(group, address)
+      socket.setMulticastInterface(address)
+      socket.setMulticastTTL(255)
+      socket.setMulticastLoopback(true)
+    } catch (error) {
+      socket.close()
+      throw error
+    }
     socket.on('error', failed)
     // The system also delivers packets from other interfaces and from outside this link (RFC 6762, section 11).
     socket.on('message', (bytes, from) => local.has(from.address) && received(bytes, from))

@@ -10,9 +10,8 @@
  * | `announced` | another host announces other data for a name     | `probing`   | the first host keeps it                            |
  * | any         | `close`                                          | `closed`    | goodbye: lifetime 0                                |
  */
-import type { RemoteInfo } from 'node:dgram'
 import { type Answer, AUTHORITATIVE_ANSWER, type DecodedPacket, decode, encode, type Question } from 'dns-packet'
-import type { Dispose } from 'rtk-base/plugin'
+import type { Dispose, RemoteInfo } from 'rtk-base/plugin'
 import type { MdnsLink } from './link.js'
 import { type Announcement, dataOf, isSame, type OwnRecord, sharedRecords, uniqueRecords } from './records.js'
 

@@ -1,7 +1,6 @@
-import { createServer, type Server, type Socket } from 'node:net'
 import { Aedes } from 'aedes'
 import { listenReason } from 'rtk-base/link'
-import type { EventSource, PluginContext } from 'rtk-base/plugin'
+import type { Bound, EventSource, PluginContext, Socket } from 'rtk-base/plugin'
 import type { EmbeddedBroker } from 'rtk-base/services'
 
 export interface BrokerOptions {
@@ -29,8 +28,7 @@ export class BrokerServer implements EmbeddedBroker {
   #retaining = false
   readonly #address: EventSource<void>
   #aedes: Aedes | undefined
-  #server: Server | undefined
-  #port: number | undefined
+  #bound: Bound | undefined
 
   constructor(ctx: PluginContext, options: BrokerOptions) {
     this.#ctx = ctx
@@ -44,7 +42,7 @@ export class BrokerServer implements EmbeddedBroker {
 
   get address(): EmbeddedBroker['address'] {
     const { host } = this.#options
-    return this.#port === undefined ? undefined : { host: loopbackOf[host] ?? host, port: this.#port }
+    return this.#bound && { host: loopbackOf[host] ?? host, port: this.#bound.address.port }
   }
 
   async start(): Promise<void> {
@@ -67,16 +65,11 @@ export class BrokerServer implements EmbeddedBroker {
   }
 
   async stop(): Promise<void> {
-    const server = this.#server
-    this.#server = undefined
-    this.#port = undefined
+    const bound = this.#bound
+    this.#bound = undefined
     this.#address.emit()
-    const closed = new Promise<void>((resolve) => {
-      if (server?.listening) server.close(() => resolve())
-      else resolve()
-    })
     for (const socket of this.#sockets) socket.destroy()
-    await closed
+    await bound?.close()
     await new Promise<void>((resolve) => {
       if (this.#aedes === undefined) resolve()
       else this.#aedes.close(() => resolve())
@@ -117,28 +110,22 @@ export class BrokerServer implements EmbeddedBroker {
 
   async #listen(): Promise<void> {
     const { host, port } = this.#options
-    const server = createServer((socket) => this.#accept(socket))
-    server.maxConnections = clientLimit
-    this.#server = server
-    const failed = await new Promise<Error | undefined>((resolve) => {
-      server.once('error', resolve)
-      server.listen({ host, port }, () => {
-        server.off('error', resolve)
-        resolve(undefined)
-      })
-    })
-    if (this.#ctx.signal.aborted) return
-    if (failed === undefined) {
-      server.on('error', (error) => this.#ctx.log.error({ err: error }, 'the broker reports an error'))
-      const { port: bound } = server.address() as { port: number }
-      this.#port = bound
-      this.#address.emit()
-      this.#ctx.errors.clear('mqtt-broker')
-      this.#ctx.status(`listening on ${host}:${bound}`)
-      this.#ctx.log.info({ host, port: bound }, 'the embedded MQTT broker listens')
+    try {
+      this.#bound = await this.#ctx.net.bind({ host, port }, (socket) => this.#accept(socket))
+    } catch (error) {
+      if (!this.#ctx.signal.aborted) this.#failed(listenReason(error))
       return
     }
-    const reason = listenReason(failed)
+    if (this.#ctx.signal.aborted) return
+    const { port: bound } = this.#bound.address
+    this.#address.emit()
+    this.#ctx.errors.clear('mqtt-broker')
+    this.#ctx.status(`listening on ${host}:${bound}`)
+    this.#ctx.log.info({ host, port: bound }, 'the embedded MQTT broker listens')
+  }
+
+  #failed(reason: string): void {
+    const { host, port } = this.#options
     const text = `the embedded broker cannot listen on ${host}:${port} (${reason})`
     const advice = 'set another mqtt-broker.port; it tries again every 5 s'
     this.#ctx.errors.raise('mqtt-broker', { text, advice, values: { host, port, reason } })
@@ -147,8 +134,11 @@ export class BrokerServer implements EmbeddedBroker {
   }
 
   #accept(socket: Socket): void {
+    if (this.#sockets.size >= clientLimit) {
+      socket.destroy()
+      return
+    }
     this.#sockets.add(socket)
-    socket.on('error', () => {})
     socket.once('close', () => this.#sockets.delete(socket))
     this.#aedes?.handle(socket)
   }

@@ -1,4 +1,4 @@
-import { isIP } from 'node:net'
+import { isIP } from 'rtk-base/link'
 import { definePlugin, RtkError } from 'rtk-base/plugin'
 import { embeddedBroker } from 'rtk-base/services'
 import Type from 'typebox'

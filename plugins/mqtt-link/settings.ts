@@ -1,4 +1,4 @@
-import type { Outbound } from 'rtk-base/link'
+import type { Resolve } from 'rtk-base/plugin'
 import type { MqttInbound } from 'rtk-base/services'
 
 export interface Broker {
@@ -8,7 +8,7 @@ export interface Broker {
 
 /** A broker, and which of its addresses the attempt takes. */
 export interface DialledBroker extends Broker {
-  dial?: Outbound['dial']
+  resolve?: Resolve
 }
 
 export const sameBroker = (a: Broker, b: Broker | undefined): boolean => a.host === b?.host && a.port === b.port

@@ -1,7 +1,5 @@
 /** Tries a caster once, before or after it is saved: name, connection, TLS, login, source table. Sends no RTCM. */
-import { lookup } from 'node:dns/promises'
-import { isIP } from 'node:net'
-import { type DialFailure, dial } from 'rtk-base/link'
+import { type DialFailure, dial, isIP } from 'rtk-base/link'
 import { AnswerHead, AnswerPause, type PushRefusalCode } from 'rtk-base/ntrip'
 import type { PluginContext } from 'rtk-base/plugin'
 import { device } from 'rtk-base/services'
@@ -110,11 +108,12 @@ function noteRefusal(checks: Checks, code: PushRefusalCode): void {
   if (code === 'mount' || code === 'taken') checks.mount = 'failed'
 }
 
-async function resolves({ timers }: PluginContext, host: string): Promise<boolean> {
+async function resolves({ net, timers }: PluginContext, host: string): Promise<boolean> {
   if (isIP(host) !== 0) return true
   return new Promise((resolve) => {
     const late = timers.after(resolve_ms, () => resolve(false))
-    lookup(host)
+    net
+      .resolve(host)
       .then(
         () => resolve(true),
         () => resolve(false),
@@ -124,7 +123,7 @@ async function resolves({ timers }: PluginContext, host: string): Promise<boolea
 }
 
 /** Logs in as the push does, and hangs up at the answer. Never rejects. */
-function logIn({ services, signal, timers }: PluginContext, target: Target, limit_ms: number): Promise<Attempt> {
+function logIn({ net, services, signal, timers }: PluginContext, target: Target, limit_ms: number): Promise<Attempt> {
   const { host, port = 2101, tls } = target
   const reader = new AnswerHead()
   return new Promise((resolve) => {
@@ -151,7 +150,7 @@ function logIn({ services, signal, timers }: PluginContext, target: Target, limi
     })
     const late = timers.after(limit_ms, () => over(`the caster did not answer in ${Math.round(limit_ms / 1_000)} s`))
     const line = dial(
-      timers,
+      { net, timers },
       { host, port, tls },
       {
         connected: (socket) => {

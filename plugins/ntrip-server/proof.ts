@@ -1,10 +1,8 @@
 /** Whether a caster gives to rovers what it gets: from its source table, and by reading the own mountpoint. */
-import { lookup as lookupAll } from 'node:dns/promises'
-import { isIP } from 'node:net'
 import { checksumOf } from 'rtk-base/gnss'
-import { normalAddress } from 'rtk-base/link'
+import { isIP, normalAddress } from 'rtk-base/link'
 import { visit_ms } from 'rtk-base/ntrip'
-import type { Dispose, PluginContext } from 'rtk-base/plugin'
+import type { Dispose, PluginContext, Resolve } from 'rtk-base/plugin'
 import { device, rtcmStream } from 'rtk-base/services'
 import { probe } from './probe.js'
 import type { Target } from './target.js'
@@ -32,13 +30,7 @@ export interface ProofEvents {
 
 export interface ProofDeps {
   random(): number
-  /** The addresses of a name. */
-  lookup(host: string): Promise<string[]>
-}
-
-const outside: ProofDeps = {
-  random: Math.random,
-  lookup: async (host) => (await lookupAll(host, { all: true })).map(({ address }) => address),
+  resolve: Resolve
 }
 
 /** Of one push, while it stands. */
@@ -57,11 +49,16 @@ export class Proof {
   #text = ''
   #tableText = ''
 
-  constructor(ctx: PluginContext, target: Target, events: ProofEvents, deps: ProofDeps = outside) {
+  constructor(
+    ctx: PluginContext,
+    target: Target,
+    events: ProofEvents,
+    { random = Math.random, resolve = ctx.net.resolve }: Partial<ProofDeps> = {},
+  ) {
     this.#ctx = ctx
     this.#target = target
     this.#events = events
-    this.#deps = deps
+    this.#deps = { random, resolve }
   }
 
   get state(): ProofState {
@@ -185,11 +182,11 @@ export class Proof {
   /** Only where the echo fails too: many names have addresses that change, and all of them lead to the caster. */
   async #lookAtAddress(): Promise<void> {
     const cancels = this.#cancels
-    const addresses = await this.#deps.lookup(this.#target.host).catch(() => [])
+    const addresses = await this.#deps.resolve(this.#target.host).catch(() => [])
     if (cancels !== this.#cancels || addresses.length === 0 || this.#echo !== 'failed') return
     const plain = normalAddress(this.#address)
-    if (addresses.some((address) => address === plain)) return
-    this.#events.moved(`address changed: ${this.#target.host} leads to ${addresses[0]} now`)
+    if (addresses.some(({ address }) => address === plain)) return
+    this.#events.moved(`address changed: ${this.#target.host} leads to ${addresses[0]?.address} now`)
   }
 
   #timeOfDay(): string {

@@ -230,7 +230,7 @@ export class CasterPush implements StreamSink {
       if (head) answered(head)
     })
     const line = dial(
-      this.#ctx.timers,
+      this.#ctx,
       { host, port, tls },
       {
         connected: (socket) => {

@@ -95,10 +95,10 @@ class TcpPush {
   }
 
   connect(): void {
-    const { clock, timers } = this.#ctx
+    const { clock } = this.#ctx
     this.#state = 'connecting'
     this.#line = dial(
-      timers,
+      this.#ctx,
       this.target,
       {
         connected: (socket) => {

@@ -44,7 +44,12 @@ export default definePlugin({
 
   async start(ctx, handoff, { holder, options }) {
     const ports = handoff.get('ports', PortsSchema)
-    holder.router = await SimulatedTeltonika.start({ ...options, clock: clockOf(ctx), ...(ports && { ports }) })
+    holder.router = await SimulatedTeltonika.start({
+      ...options,
+      clock: clockOf(ctx),
+      network: ctx.net,
+      ...(ports && { ports }),
+    })
     ctx.status(`listens at ${holder.router.url}`)
   },
 

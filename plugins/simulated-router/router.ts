@@ -1,6 +1,6 @@
 /** The simulated router: its controls as methods, for tests and for the language of `commands.ts`. */
 
-import { badValue } from 'rtk-base/plugin'
+import { badValue, type Network } from 'rtk-base/plugin'
 import type { SimulatedRouter } from 'rtk-base/services'
 import { Value } from 'typebox/value'
 import { Device, type SeenCall } from './device/device.js'
@@ -15,7 +15,11 @@ import { RouterOptions, type SimState, type SimulatorClock } from './options.js'
 
 type Partially<T> = T extends readonly unknown[] ? T : T extends object ? { [K in keyof T]?: Partially<T[K]> } : T
 /** `ports`: where it listened before; left out: on free ones. */
-export type SimulatedRouterOptions = Partially<RouterOptions> & { clock: SimulatorClock; ports?: Ports }
+export type SimulatedRouterOptions = Partially<RouterOptions> & {
+  clock: SimulatorClock
+  network: Network
+  ports?: Ports
+}
 
 /** Fills in dependent options. @throws RTK_ERR_COMMAND_VALUE if they contradict each other */
 function complete(given: Partially<RouterOptions>): RouterOptions {
@@ -46,10 +50,11 @@ export class SimulatedTeltonika implements Omit<SimulatedRouter, 'command'> {
   readonly #power: Power
   #certificate: Certificate | undefined
 
-  private constructor(options: RouterOptions, clock: SimulatorClock, ports?: Ports) {
-    this.#device = new Device(options, clock)
+  private constructor(options: RouterOptions, clock: SimulatorClock, network: Network, ports?: Ports) {
+    this.#device = new Device(options, clock, network)
     this.#certificate = options.https ? selfSigned(this.#device.identity.serial) : undefined
     this.#listeners = new Listeners((request, response) => answerRequest(this.#device, request, response), {
+      network,
       certificate: this.#certificate,
       redirect: options.redirect,
       ...(ports && { ports }),
@@ -58,8 +63,8 @@ export class SimulatedTeltonika implements Omit<SimulatedRouter, 'command'> {
   }
 
   /** Listens on 127.0.0.1 when it resolves. @throws RTK_ERR_COMMAND_VALUE when the options contradict each other */
-  static async start({ clock, ports, ...options }: SimulatedRouterOptions): Promise<SimulatedTeltonika> {
-    const router = new SimulatedTeltonika(complete(options), clock, ports)
+  static async start({ clock, network, ports, ...options }: SimulatedRouterOptions): Promise<SimulatedTeltonika> {
+    const router = new SimulatedTeltonika(complete(options), clock, network, ports)
     await router.#listeners.open()
     return router
   }

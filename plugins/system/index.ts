@@ -73,12 +73,12 @@ export default definePlugin({
       ...(clock?.fields ?? { kept: 'unknown' as const, offset: 0 }),
       served: time?.knows ? time.port : 0,
     }))
-    const keepTime = () => {
+    const keepTime = async () => {
       clock = new SystemClock(ctx, device())
       clock.start()
       if (options.ntpPort === 0) return
       time = new TimeServer(ctx, device())
-      time.start(options.ntpPort)
+      await time.start(options.ntpPort)
     }
 
     addCommands(ctx, record, () => esp.changed())
@@ -88,7 +88,7 @@ export default definePlugin({
   async start(ctx, handoff, { record, esp, keepTime, machine }) {
     ctx.services.watch(firmwareInstaller, (installer) => installer && ctx.on(installer.onState, () => esp.changed()))
     await record.load(handoff.has('counted'))
-    keepTime()
+    await keepTime()
     await machine.read()
   },
 

@@ -1,4 +1,3 @@
-import { createSocket, type Socket } from 'node:dgram'
 import type { PluginContext } from 'rtk-base/plugin'
 import type { Device } from 'rtk-base/services'
 
@@ -99,7 +98,6 @@ export class TimeServer {
   readonly #ctx: PluginContext
   readonly #device: Device
   readonly #time = new ReceiverTime()
-  #socket: Socket | undefined
   /** 0 while it does not answer. */
   port = 0
 
@@ -109,29 +107,27 @@ export class TimeServer {
   }
 
   /** @param port of loopback; a port that is taken is an error of the station, not of the start */
-  start(port: number): void {
-    const { clock, errors, timers, defer } = this.#ctx
+  async start(port: number): Promise<void> {
+    const { clock, errors, net, timers } = this.#ctx
     timers.every(sample_ms, () => {
       const { toldUtc: told } = this.#device
       if (told) this.#time.add(told.at_ms, told.utc_ms - told.at_ms)
     })
-    const socket = createSocket('udp4')
-    this.#socket = socket
-    socket.on('error', (error) => {
+    const failed = (error: Error) => {
       this.port = 0
       const text = `the time is not served on 127.0.0.1:${port}: ${error.message}`
       const values = { port, reason: error.message }
       errors.raise('time-server', { text, advice: 'give system.ntpPort another port', values })
-    })
+    }
+    const socket = await net.datagram({ host: '127.0.0.1', port }).catch(failed)
+    if (!socket) return
+    this.port = socket.address().port
+    socket.on('error', failed)
     socket.on('message', (request, { address, port: asker }) => {
       const received = this.#time.now(clock.monotonic())
       const answer = answerTo(request, received, this.#time.now(clock.monotonic()))
       if (answer) socket.send(answer, asker, address)
     })
-    socket.bind(port, '127.0.0.1', () => {
-      this.port = socket.address().port
-    })
-    defer(() => void this.#socket?.close())
   }
 
   /** Whether it has a time to serve. */

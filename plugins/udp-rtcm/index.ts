@@ -49,5 +49,5 @@ export default definePlugin({
     await service.open(enabled.get() === 1, port.get())
   },
 
-  stop: (_reason, { service }) => [['peers', service.handOver()]],
+  stop: async (_reason, { service }) => [['peers', await service.stop()]],
 })

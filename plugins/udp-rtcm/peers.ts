@@ -1,5 +1,4 @@
-import { isIP } from 'node:net'
-import { networkOf } from 'rtk-base/link'
+import { isIP, networkOf } from 'rtk-base/link'
 import type { PluginContext } from 'rtk-base/plugin'
 import type { RtcmStream, RtcmSubscription } from 'rtk-base/services'
 import { type Static, Type } from 'typebox'

@@ -1,6 +1,5 @@
-import type { RemoteInfo } from 'node:dgram'
 import { Backoff, budgetsByNetwork, listenReason, normalAddress, rates } from 'rtk-base/link'
-import { type Dispose, LogLimit, type PluginContext } from 'rtk-base/plugin'
+import { type Dispose, LogLimit, type PluginContext, type RemoteInfo } from 'rtk-base/plugin'
 import { correctionInput, type LocalNetwork, type RtcmStream } from 'rtk-base/services'
 import { isRtcm, type PeerRecord, Peers } from './peers.js'
 import { UdpSocket } from './socket.js'
@@ -38,7 +37,6 @@ export class UdpService {
   start(stream: RtcmStream, network: LocalNetwork): void {
     this.#network = network
     this.#peers = new Peers(this.#ctx, stream, this.#options, () => this.#socket)
-    this.#ctx.defer(() => this.#close())
   }
 
   /** Opens the port that is set. Never fails: a port that is taken is tried again. */
@@ -50,6 +48,7 @@ export class UdpService {
     try {
       await this.#bind(port)
     } catch (error) {
+      if (this.#ctx.signal.aborted) return
       const delay_ms = this.#backoff.next()
       const reason = listenReason(error)
       const retry_s = delay_ms / 1000
@@ -90,13 +89,16 @@ export class UdpService {
     return this.#socket ? `UDP port ${this.#socket.port}: send one datagram, frames come back for 60 s` : ''
   }
 
-  handOver(): PeerRecord[] {
-    return this.#peers?.records() ?? []
+  /** @returns the peers, for the next version */
+  async stop(): Promise<PeerRecord[]> {
+    const peers = this.#peers?.records() ?? []
+    await this.#close()
+    return peers
   }
 
   async #bind(port: number): Promise<void> {
     const { host, queue_bytes } = this.#options
-    const next = await UdpSocket.open(host, port, queue_bytes, {
+    const next = await UdpSocket.open(this.#ctx.net, host, port, queue_bytes, {
       received: (datagram, from) => this.#received(datagram, from),
       drained: () => this.#peers?.resume(),
       failed: (error) => this.#sendFailed(error),

@@ -1,5 +1,4 @@
-import { createSocket, type RemoteInfo, type Socket } from 'node:dgram'
-import { isIPv6 } from 'node:net'
+import type { DatagramSocket, Network, RemoteInfo } from 'rtk-base/plugin'
 
 export interface UdpHandlers {
   received(datagram: Buffer, from: RemoteInfo): void
@@ -15,14 +14,14 @@ const room_ms = 20
 /** A bound UDP socket with a bounded number of bytes under way. */
 export class UdpSocket {
   readonly port: number
-  readonly #socket: Socket
+  readonly #socket: DatagramSocket
   readonly #limit: number
   readonly #handlers: UdpHandlers
   readonly #after: (ms: number, fn: () => void) => unknown
   #refused = false
   #closed = false
 
-  private constructor(socket: Socket, port: number, limit: number, handlers: UdpHandlers) {
+  private constructor(socket: DatagramSocket, port: number, limit: number, handlers: UdpHandlers) {
     this.#after = handlers.after
     this.#socket = socket
     this.port = port
@@ -33,21 +32,14 @@ export class UdpSocket {
   }
 
   /** Rejects when the address cannot be bound. */
-  static async open(host: string, port: number, limit: number, handlers: UdpHandlers): Promise<UdpSocket> {
-    const type = isIPv6(host) ? 'udp6' : 'udp4'
-    const family = type === 'udp6' ? 6 : 4
-    // Peers are addresses already: a look-up for every datagram would cost more than the datagram.
-    const socket = createSocket({ type, lookup: (name, _options, done) => done(null, name, family) })
-    await new Promise<void>((resolve, reject) => {
-      socket.once('error', (error) => {
-        socket.close()
-        reject(error)
-      })
-      socket.bind(port, host, () => {
-        socket.removeAllListeners('error')
-        resolve()
-      })
-    })
+  static async open(
+    net: Pick<Network, 'datagram'>,
+    host: string,
+    port: number,
+    limit: number,
+    handlers: UdpHandlers,
+  ): Promise<UdpSocket> {
+    const socket = await net.datagram({ host, port })
     return new UdpSocket(socket, socket.address().port, limit, handlers)
   }
 

@@ -1,4 +1,4 @@
-import { isIPv4 } from 'node:net'
+import { isIPv4 } from 'rtk-base/link'
 import type { PluginContext } from 'rtk-base/plugin'
 import type { WapInfo } from 'rtk-base/schemas'
 import type { Radio, RadioStation } from 'rtk-base/services'

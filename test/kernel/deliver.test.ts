@@ -1,7 +1,7 @@
 /** Delivering by HTTP: what an answer means, and when the next attempt follows. */
 import t from 'tap'
 import { RtkError } from '../../runtime/errors.js'
-import { addressRefused } from '../../runtime/platform/address/checked-lookup.js'
+import { addressRefused } from '../../runtime/platform/address/checked-resolve.js'
 import {
   type DeliverOptions,
   deliver,

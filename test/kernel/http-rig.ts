@@ -14,6 +14,7 @@ import { type HttpOptions, HttpServer } from '../../runtime/gateway/http/server.
 import { type KeptLogin, loginOfProcess } from '../../runtime/gateway/login/kept-login.js'
 import type { Owner } from '../../runtime/platform/guard/owner.js'
 import { type Clock, systemClock } from '../../runtime/platform/ports/clock.js'
+import { systemNetwork } from '../../runtime/platform/ports/system-network.js'
 import { ownerOf } from './owner.js'
 
 export interface OwnerParts {
@@ -75,6 +76,7 @@ export async function serve(
     {
       log: pino(sink),
       clock,
+      sockets: systemNetwork,
       hostname: 'station.example',
       limits,
       kept,

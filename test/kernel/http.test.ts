@@ -16,6 +16,7 @@ import { normalAddress, Prefixes } from '../../runtime/platform/address/address.
 import { FairQueue } from '../../runtime/platform/fair-share/fair-queue.js'
 import { currentOwner } from '../../runtime/platform/guard/owner.js'
 import { systemClock } from '../../runtime/platform/ports/clock.js'
+import { systemNetwork } from '../../runtime/platform/ports/system-network.js'
 import { drive } from '../harness/drive.js'
 import { ManualClock, until } from '../harness/manual-clock.js'
 import { deferred, failures, get, owner, post, raw, says, serve, upgradeRequest } from './http-rig.js'
@@ -302,7 +303,7 @@ t.test('apps', async (t) => {
   t.test('an address that the machine does not have yet is tried again, and ends nothing', async (t) => {
     const clock = new ManualClock()
     const options = { host: '192.0.2.1', port: 0 }
-    const gateway = new HttpServer(options, { log: pino(new PassThrough()), clock })
+    const gateway = new HttpServer(options, { log: pino(new PassThrough()), clock, sockets: systemNetwork })
     t.teardown(() => gateway.close())
     const opened: { host: string; port: number }[] = []
     t.equal(await gateway.listen((at) => opened.push(at)), 'address')
@@ -315,7 +316,10 @@ t.test('apps', async (t) => {
 
   t.test('an address in use is RTK_ERR_LISTEN that names it', async (t) => {
     const { port } = await serve(t, [])
-    const second = new HttpServer({ host: '127.0.0.1', port }, { log: pino({ level: 'silent' }), clock: systemClock })
+    const second = new HttpServer(
+      { host: '127.0.0.1', port },
+      { log: pino({ level: 'silent' }), clock: systemClock, sockets: systemNetwork },
+    )
     await t.rejects(second.listen(), { code: 'RTK_ERR_LISTEN', message: new RegExp(`127.0.0.1:${port}`) })
     await second.close()
   })

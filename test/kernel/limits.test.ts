@@ -150,6 +150,8 @@ const ofNet = 'a listener of `ctx.net`, unless its plugin sets another limit'
 const listeners: Readonly<Record<string, readonly (string | { none: string })[]>> = {
   'runtime/gateway/http/server.ts': ['HTTP'],
   'runtime/gateway/net/door.ts': [ofNet, 'TLS handshakes, at all listeners together'],
+  'runtime/kernel/context/network.ts': [{ none: 'for a plugin, which has the row' }, { none: 'the same' }],
+  'runtime/platform/ports/system-network.ts': [{ none: 'for the callers here' }, { none: 'the same' }],
   'runtime/tools/control/server.ts': ['`control.sock`, for the user of the service'],
   'runtime/platform/files/folder-lock.ts': [{ none: 'a lock: whoever connects is closed' }],
   'plugins/mdns/link.ts': ['`mdns`'],
@@ -158,14 +160,18 @@ const listeners: Readonly<Record<string, readonly (string | { none: string })[]>
   'plugins/rtcm-tcp/index.ts': ['`rtcm-tcp`'],
   'plugins/simulated-receiver/index.ts': [{ none: 'a simulator on a desk' }],
   'runtime/lib/simulation/device-plugin.ts': [{ none: 'a simulator on a desk' }],
-  'plugins/simulated-router/http/listeners.ts': [{ none: 'a simulator on a desk' }, { none: 'the same' }],
+  'plugins/simulated-router/http/listeners.ts': [
+    { none: 'a simulator on a desk' },
+    { none: 'its parser of HTTP' },
+    { none: 'and of HTTPS' },
+  ],
   'plugins/system/time-server.ts': ['the time server (`system`), for this machine'],
   'plugins/udp-rtcm/socket.ts': ['`udp-rtcm`'],
 }
 
 t.test('whoever listens has a row', (t) => {
   const root = packageRoot()
-  const calls = /\b(create\w*Server|createSocket)\(|\.net\.listen\(/g
+  const calls = /\b(create\w*Server|createSocket)\(|\.net\.listen\(|net(work)?\.(bind|datagram)\(/g
   const found: Record<string, number> = {}
   for (const folder of ['plugins', 'runtime']) {
     for (const file of filesBelow(join(root, folder))) {

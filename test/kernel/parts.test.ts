@@ -27,7 +27,7 @@ import { Listeners } from '../../runtime/gateway/net/index.js'
 import { ChangeTrial } from '../../runtime/kernel/registries/change-trial.js'
 import { Nvs } from '../../runtime/kernel/registries/nvs.js'
 import { isLoopbackAddress, networkOf, normalAddress, Prefixes } from '../../runtime/platform/address/address.js'
-import { checkedLookup, refusedAddress } from '../../runtime/platform/address/checked-lookup.js'
+import { checkedResolve, refusedAddress } from '../../runtime/platform/address/checked-resolve.js'
 import { WrongTries } from '../../runtime/platform/fair-share/fair-share.js'
 import { type PlaceLimits, Places } from '../../runtime/platform/fair-share/places.js'
 import { disk, type FileSystem } from '../../runtime/platform/files/disk.js'
@@ -37,6 +37,7 @@ import type { Owner } from '../../runtime/platform/guard/owner.js'
 import { budgetsByNetwork } from '../../runtime/platform/intake.js'
 import { type Clock, systemClock } from '../../runtime/platform/ports/clock.js'
 import { serialOf } from '../../runtime/platform/ports/machine.js'
+import { systemNetwork } from '../../runtime/platform/ports/system-network.js'
 import { Generations } from '../../runtime/platform/store/generations.js'
 import { decodeSnapshot, encodeSnapshot, recover, type SlotContent } from '../../runtime/platform/store/snapshot.js'
 import { MemoryWatch } from '../../runtime/platform/supervision/memory.js'
@@ -244,10 +245,7 @@ t.test('S8: of several addresses the first that is refused is told', async (t) =
     asked.push(address)
     return address.startsWith('127.') || address === '::1' ? `${address} is not for you` : undefined
   }
-  const found = new Promise((resolve) =>
-    checkedLookup(refuses)('localhost', { all: true }, (error, addresses) => resolve(error ?? addresses)),
-  )
-  const error = await found
+  const error: unknown = await checkedResolve(systemNetwork.resolve, refuses)('localhost').catch((refused) => refused)
   t.match(error, { code: 'RTK_ERR_FETCH_TARGET' })
   t.equal(asked.length, 1, 'no other is asked about')
   t.equal(refusedAddress(new Error('fetch failed', { cause: error })), `${asked[0]} is not for you`)
@@ -440,7 +438,7 @@ t.test('an address that is taken is tried again after 1, 2, 5, 10 and then 30 s,
     opened: (address: unknown) => opened.push(address),
   } as unknown as DoorEvents
   Math.random = () => 0
-  const door = new Door(clock, { host: '127.0.0.1', port }, undefined, events)
+  const door = new Door({ network: systemNetwork, clock }, { host: '127.0.0.1', port }, undefined, events)
   t.teardown(() => door.close())
   const waits = [1_000, 2_000, 5_000, 10_000, 30_000, 30_000]
   for (const [n, wait_ms] of waits.entries()) {
@@ -466,7 +464,7 @@ t.test('of decisions about an address the last one counts, also while an earlier
   const events = { failed() {}, opened: (address: unknown) => opened.push(address) } as unknown as DoorEvents
   const anywhere = { host: '127.0.0.1', port: 0 }
   const newDoor = () => {
-    const door = new Door(new ManualClock(), anywhere, undefined, events)
+    const door = new Door({ network: systemNetwork, clock: new ManualClock() }, anywhere, undefined, events)
     t.teardown(() => door.close())
     return door
   }
@@ -495,7 +493,7 @@ t.test('a listener: what is left of it without clients, and when quiet ones end'
     const lines: string[] = []
     const say = (_: unknown, text: string) => void lines.push(text)
     const log = { debug: say, info: say, warn: say } as never
-    const network = new Listeners({ log, clock, isProxy: (address) => address === '127.0.0.2' })
+    const network = new Listeners({ log, clock, network: systemNetwork, isProxy: (address) => address === '127.0.0.2' })
     t.teardown(() => network.close())
     let release = () => {}
     const plugin: Owner = {

@@ -1,7 +1,6 @@
 /** E-mail by SMTP. The library is loaded with the first mail. */
-import { connect, type Socket } from 'node:net'
-import { asciiHost, checkedLookup, type Refuses } from 'rtk-base/link'
-import { type PluginContext, Undelivered } from 'rtk-base/plugin'
+import { asciiHost, checkedResolve, type Refuses } from 'rtk-base/link'
+import { type Network, type PluginContext, type Socket, Undelivered } from 'rtk-base/plugin'
 import type { Channel, Message } from './channel.js'
 
 /** From the connection to the server's acceptance. */
@@ -43,7 +42,7 @@ export class MailChannel implements Channel {
     const stop = () => socket?.destroy()
     signal.addEventListener('abort', stop)
     try {
-      socket = await connected(this.#settings, signal, (opened) => {
+      socket = await connected(this.#ctx.net, this.#settings, signal, (opened) => {
         socket = opened
       })
       await this.#submit(message, socket)
@@ -91,6 +90,7 @@ export class MailChannel implements Channel {
 }
 
 function connected(
+  net: Network,
   { host, port, refuses }: MailSettings,
   signal: AbortSignal,
   opened: (socket: Socket) => void,
@@ -100,7 +100,7 @@ function connected(
     const target = asciiHost(host)
     const trouble = refuses(target)
     if (trouble) return failed(new Error(`alerts-mail-host ${trouble}`))
-    const socket = connect({ host: target, port, lookup: checkedLookup(refuses) })
+    const socket = net.dial({ host: target, port, resolve: checkedResolve(net.resolve, refuses) })
     opened(socket)
     socket.once('connect', () => {
       socket.off('error', failed)

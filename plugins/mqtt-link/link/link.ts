@@ -283,7 +283,7 @@ export class BrokerLink {
   #connect(broker: Broker, identity: Identity, version: 4 | 5): void {
     const turn = this.#turn
     try {
-      this.#session = this.#sessions.begin({ ...broker, dial: this.#out.dial }, identity, version, {
+      this.#session = this.#sessions.begin({ ...broker, resolve: this.#out.resolve }, identity, version, {
         accepted: () => {
           if (turn !== this.#turn) return
           this.#sessions.accepted(broker, version)

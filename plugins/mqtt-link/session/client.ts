@@ -1,8 +1,7 @@
 /** Socket and MQTT client of a session. */
-import { connect as connectTcp, isIP, type Socket } from 'node:net'
-import { connect as connectTls } from 'node:tls'
 import { MqttClient } from 'mqtt'
 import { asciiHost } from 'rtk-base/link'
+import type { Network, Socket } from 'rtk-base/plugin'
 import type { Identity } from '../identity/certificate.js'
 import type { DialledBroker } from '../settings.js'
 import { largestInbound } from './inspection.js'
@@ -14,6 +13,7 @@ const keepalive_s = 120
 const connectTimeout_ms = 20_000
 
 export interface SessionOptions extends DialledBroker {
+  net: Pick<Network, 'dial'>
   serial: string
   clientId: string
   identity: Identity
@@ -22,12 +22,8 @@ export interface SessionOptions extends DialledBroker {
 }
 
 /** Begins to connect. @throws when TLS rejects the identity */
-export function socketOf({ host, port, dial, identity: { ca, cert, key }, tls }: SessionOptions): Socket {
-  const name = asciiHost(host)
-  const address = { host: name, port, ...dial }
-  const servername = isIP(name) === 0 ? { servername: name } : {}
-  return tls ? connectTls({ ...address, ...servername, ca, cert, key, rejectUnauthorized: true }) : connectTcp(address)
-}
+export const socketOf = ({ net, host, port, resolve, identity: { ca, cert, key }, tls }: SessionOptions): Socket =>
+  net.dial({ host: asciiHost(host), port, ...(resolve && { resolve }), ...(tls && { tls: { ca, cert, key } }) })
 
 export const clientOf = (socket: Socket, { clientId, serial, version }: SessionOptions): MqttClient =>
   new MqttClient(() => socket, {

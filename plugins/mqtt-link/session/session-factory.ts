@@ -6,11 +6,13 @@ import { Session, type SessionEnd, type SessionEvents } from './session.js'
 /** Makes sessions by the options: with or without TLS, with MQTT 5 or 3.1.1. */
 export class SessionFactory {
   readonly oldBrokers: OldBrokers
+  readonly #net: PluginContext['net']
   readonly #serial: string
   readonly #options: LinkOptions
 
   constructor(ctx: PluginContext, options: LinkOptions) {
     this.oldBrokers = new OldBrokers(() => ctx.clock.monotonic())
+    this.#net = ctx.net
     this.#serial = ctx.serial
     this.#options = options
   }
@@ -30,7 +32,8 @@ export class SessionFactory {
   begin(broker: DialledBroker, identity: Identity, version: 4 | 5, events: SessionEvents): Session {
     const { clientId } = this.#options
     const tls = this.usesTls(identity)
-    return new Session({ ...broker, serial: this.#serial, clientId, identity, tls, version }, events)
+    const [net, serial] = [this.#net, this.#serial]
+    return new Session({ ...broker, net, serial, clientId, identity, tls, version }, events)
   }
 
   /** The broker accepted this version. */

@@ -1,6 +1,6 @@
-import type { Socket } from 'node:net'
 import type { MqttClient } from 'mqtt'
 import { topicMatches } from 'rtk-base/link'
+import type { Socket } from 'rtk-base/plugin'
 import type { MqttDriver, MqttInbound, MqttProperties } from 'rtk-base/services'
 import {
   breachFailure,

@@ -2,7 +2,6 @@
 import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https'
-import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import {
   BitString,
@@ -15,6 +14,7 @@ import {
   UTCTime,
   Utf8String,
 } from 'asn1js'
+import type { Bound, Network, Socket } from 'rtk-base/plugin'
 
 export interface Certificate {
   cert: string
@@ -66,6 +66,7 @@ export function selfSigned(commonName: string): Certificate {
 const host = '127.0.0.1'
 /** Of real time: someone else on this machine has the port for a moment. */
 const again_ms = 20
+const mostConnections = 100
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
@@ -76,6 +77,7 @@ export interface Ports {
 }
 
 export interface ListenerOptions {
+  network: Network
   certificate: Certificate | undefined
   /** Plain HTTP answers 307. */
   redirect: boolean
@@ -86,12 +88,15 @@ export interface ListenerOptions {
 export class Listeners {
   readonly #plain: Server
   readonly #tls: HttpsServer | undefined
+  readonly #network: Network
   readonly #ports = new Map<Server, number>()
+  readonly #bound = new Map<Server, Bound>()
   readonly #sockets = new Set<Socket>()
   #wanted = false
   #change: Promise<void> = Promise.resolve()
 
-  constructor(handler: Handler, { certificate, redirect, ports }: ListenerOptions) {
+  constructor(handler: Handler, { network, certificate, redirect, ports }: ListenerOptions) {
+    this.#network = network
     const safely: Handler = async (request, response) => {
       try {
         await handler(request, response)
@@ -112,15 +117,7 @@ export class Listeners {
     this.#plain = createHttpServer((...both) => void plain(...both))
     if (ports) this.#ports.set(this.#plain, ports.plain)
     if (this.#tls && ports?.tls) this.#ports.set(this.#tls, ports.tls)
-    for (const server of this.#servers) {
-      server.maxConnections = 100
-      server.keepAliveTimeout = 20_000
-      server.on('connection', (socket: Socket) => {
-        this.#sockets.add(socket)
-        socket.on('error', () => {})
-        socket.once('close', () => this.#sockets.delete(socket))
-      })
-    }
+    for (const server of this.#servers) server.keepAliveTimeout = 20_000
   }
 
   port(tls: boolean): number {
@@ -128,7 +125,7 @@ export class Listeners {
   }
 
   get listening(): boolean {
-    return this.#servers.every((server) => server.listening)
+    return this.#servers.every((server) => this.#bound.has(server))
   }
 
   /** Resolves when it can be reached. */
@@ -141,9 +138,9 @@ export class Listeners {
   /** At once nothing answers any more; resolves when the sockets are free. */
   close(): Promise<void> {
     this.#wanted = false
-    const closed = this.#servers.map((server) => new Promise<void>((resolve) => void server.close(() => resolve())))
+    const closed = this.#unbind()
     for (const socket of this.#sockets) socket.destroy()
-    this.#change = Promise.all([this.#change, ...closed]).then(() => {})
+    this.#change = Promise.all([this.#change, closed]).then(() => {})
     return this.#change
   }
 
@@ -157,26 +154,43 @@ export class Listeners {
     return this.#tls ? [this.#plain, this.#tls] : [this.#plain]
   }
 
+  async #unbind(): Promise<void> {
+    const all = [...this.#bound.values()]
+    this.#bound.clear()
+    await Promise.all(all.map((bound) => bound.close()))
+  }
+
   async #listen(): Promise<void> {
     for (const server of this.#servers) {
-      while (this.#wanted && !server.listening) {
+      while (this.#wanted && !this.#bound.has(server)) {
         const failed = await this.#try(server)
         if (failed !== undefined && !this.#ports.has(server)) throw failed
         if (failed !== undefined) await wait(again_ms)
       }
     }
     // The power went while the sockets were being opened.
-    if (!this.#wanted) for (const server of this.#servers) server.close()
+    if (!this.#wanted) await this.#unbind()
   }
 
-  #try(server: Server): Promise<Error | undefined> {
-    return new Promise((resolve) => {
-      server.once('error', resolve)
-      server.listen({ host, port: this.#ports.get(server) ?? 0 }, () => {
-        server.off('error', resolve)
-        this.#ports.set(server, (server.address() as AddressInfo).port)
-        resolve(undefined)
-      })
-    })
+  async #try(server: Server): Promise<unknown> {
+    try {
+      const options = { host, port: this.#ports.get(server) ?? 0 }
+      const bound = await this.#network.bind(options, (socket) => this.#connected(server, socket))
+      this.#bound.set(server, bound)
+      this.#ports.set(server, bound.address.port)
+      return undefined
+    } catch (error) {
+      return error
+    }
+  }
+
+  #connected(server: Server, socket: Socket): void {
+    if (this.#sockets.size >= mostConnections) {
+      socket.destroy()
+      return
+    }
+    this.#sockets.add(socket)
+    socket.once('close', () => this.#sockets.delete(socket))
+    server.emit('connection', socket)
   }
 }

@@ -1,6 +1,7 @@
 /** Fetches a URL as the router's wget does. */
 import { get as httpGet, type IncomingMessage } from 'node:http'
 import { get as httpsGet } from 'node:https'
+import type { Network } from 'rtk-base/plugin'
 
 const largest_bytes = 40 * 1024 * 1024
 const redirects = 5
@@ -8,6 +9,7 @@ const redirects = 5
 export type Downloaded = { body: Buffer } | { error: string }
 
 export async function download(
+  network: Network,
   url: string,
   { insecure, follow }: { insecure: boolean; follow: boolean },
   left = redirects,
@@ -20,17 +22,20 @@ export async function download(
   }
   if (target.protocol !== 'http:' && target.protocol !== 'https:') return { error: 'not an http or ftp url' }
   const answer = await new Promise<IncomingMessage | Error>((resolve) => {
-    const request =
-      target.protocol === 'https:'
-        ? httpsGet(target, { rejectUnauthorized: !insecure, agent: false }, resolve)
-        : httpGet(target, { agent: false }, resolve)
+    const isTls = target.protocol === 'https:'
+    const createConnection = () =>
+      network.dial({
+        ...{ host: target.hostname.replace(/^\[|\]$/g, ''), port: Number(target.port || (isTls ? 443 : 80)) },
+        ...(isTls && { tls: { rejectUnauthorized: !insecure } }),
+      })
+    const request = (isTls ? httpsGet : httpGet)(target, { createConnection }, resolve)
     request.on('error', resolve)
   })
   if (answer instanceof Error) return { error: answer.message }
   const { statusCode = 0, headers } = answer
   if (follow && statusCode >= 300 && statusCode < 400 && headers.location !== undefined && left > 0) {
     answer.destroy()
-    return download(new URL(headers.location, target).href, { insecure, follow }, left - 1)
+    return download(network, new URL(headers.location, target).href, { insecure, follow }, left - 1)
   }
   if (statusCode !== 200) {
     answer.destroy()

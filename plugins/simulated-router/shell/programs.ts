@@ -66,7 +66,7 @@ const fetcher =
       (flag) => flag === '--no-check-certificate' || flag === '--insecure' || /^-\w*k/.test(flag),
     )
     const follow = name !== 'curl' || flags.some((flag) => flag === '--location' || /^-\w*L/.test(flag))
-    const got = await download(url, { insecure, follow })
+    const got = await download(device.network, url, { insecure, follow })
     if ('error' in got) return result(name === 'curl' ? 22 : 8, '', `${name}: ${got.error}\n`)
     if (output === undefined && name === 'curl') return result(0, got.body.toString('latin1'))
     if (output === '-') return result(0, got.body.toString('latin1'))
@@ -78,7 +78,9 @@ const fetcher =
 const sysupgrade: Program = async (args, { device }) => {
   const source = args.find((arg) => !arg.startsWith('-'))
   if (source === undefined) return result(1, '', 'Usage: sysupgrade [<upgrade-option>...] <image file or URL>\n')
-  const fetched = /^https?:/.test(source) ? await download(source, { insecure: false, follow: true }) : undefined
+  const fetched = /^https?:/.test(source)
+    ? await download(device.network, source, { insecure: false, follow: true })
+    : undefined
   const image = fetched === undefined ? device.files.read(source) : 'body' in fetched ? fetched.body : undefined
   if (image === undefined) return result(1, '', `Image file '${source}' not found.\n`)
   const verified = verifyImage(image, device.firmware)

@@ -1,6 +1,4 @@
-import { lookup } from 'node:dns/promises'
-import { isIP } from 'node:net'
-import { pause } from 'rtk-base/link'
+import { isIP, pause } from 'rtk-base/link'
 import { type PluginContext, unavailable } from 'rtk-base/plugin'
 import { device, mqttLink, procedureStatus, receiver, reception, rtcmStream, station } from 'rtk-base/services'
 import { diskOf, type MachineFiles, temperature, throttled } from '../machine.js'
@@ -112,7 +110,7 @@ export class SelfTest {
     const late = new Promise<string>(
       (resolve) => void this.#ctx.timers.after(dnsLimit_ms, () => resolve(`${host}: no answer in 5 s`)),
     )
-    const found = lookup(host).then(
+    const found = this.#ctx.net.resolve(host).then(
       () => '',
       (error: Error) => error.message,
     )

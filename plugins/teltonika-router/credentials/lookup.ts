@@ -1,5 +1,5 @@
-import { isIP } from 'node:net'
 import { readRecord } from 'rtk-base/files'
+import { isIP } from 'rtk-base/link'
 import { type PluginContext, RtkError } from 'rtk-base/plugin'
 import { RouterLookupAnswer, type RouterLookupRequest } from 'rtk-base/schemas'
 import { Value } from 'typebox/value'

@@ -32,7 +32,7 @@ const gone: ReadonlySet<string> = new Set(['RTK_ERR_ROUTER_OFFLINE'])
 const passing: ReadonlySet<string> = new Set(['RTK_ERR_ROUTER_TIMEOUT', 'RTK_ERR_ROUTER_ANSWER'])
 
 export interface LinkDeps {
-  readonly ctx: Pick<PluginContext, 'clock' | 'timers' | 'fetch' | 'log' | 'signal'>
+  readonly ctx: Pick<PluginContext, 'clock' | 'timers' | 'fetch' | 'log' | 'net' | 'signal'>
   readonly url: string
   readonly pin: CertificatePin
   readonly ladder: CredentialLadder

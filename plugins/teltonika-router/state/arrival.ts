@@ -1,4 +1,4 @@
-import { isIP } from 'node:net'
+import { isIP } from 'rtk-base/link'
 import { type PluginContext, RtkError } from 'rtk-base/plugin'
 import type { LoginGuard } from '../credentials/guard.js'
 import { neighbourMac } from '../credentials/lookup.js'

@@ -1,5 +1,4 @@
-import { connect } from 'node:tls'
-import { type PluginContext, RtkError } from 'rtk-base/plugin'
+import { type PluginContext, RtkError, type TLSSocket } from 'rtk-base/plugin'
 import { routerErrors } from 'rtk-base/services'
 import { isObject } from '../operations/parse.js'
 
@@ -18,11 +17,15 @@ const isPin = (value: unknown): value is Pin =>
   isObject(value) && typeof value.origin === 'string' && typeof value.fingerprint === 'string'
 
 /** Reads the certificate of a TLS server without trusting it: nothing is sent. @throws RTK_ERR_ROUTER_OFFLINE, RTK_ERR_ABORTED */
-export function certificateAt(origin: string, timers: PluginContext['timers'], signal: AbortSignal): Promise<string> {
+export function certificateAt(
+  origin: string,
+  { net, timers }: Pick<PluginContext, 'net' | 'timers'>,
+  signal: AbortSignal,
+): Promise<string> {
   const { hostname, port } = new URL(origin)
   const host = hostname.replace(/^\[|\]$/g, '')
   return new Promise((resolve, reject) => {
-    const socket = connect({ host, port: Number(port || 443), rejectUnauthorized: false })
+    const socket = net.dial({ host, port: Number(port || 443), tls: { rejectUnauthorized: false } })
     const settle = (end: () => void) => {
       void cancel()
       signal.removeEventListener('abort', onAbort)
@@ -36,7 +39,7 @@ export function certificateAt(origin: string, timers: PluginContext['timers'], s
     signal.addEventListener('abort', onAbort, { once: true })
     socket.on('error', (error) => failed(`no TLS connection: ${error.message}`, error))
     socket.on('secureConnect', () => {
-      const seen = socket.getPeerCertificate().fingerprint256?.replaceAll(':', '').toLowerCase()
+      const seen = (socket as TLSSocket).getPeerCertificate().fingerprint256?.replaceAll(':', '').toLowerCase()
       if (seen) settle(() => resolve(seen))
       else failed('it shows no certificate')
     })

@@ -20,7 +20,7 @@ const question = JSON.stringify(
   ),
 )
 
-export type FindEdges = Pick<PluginContext, 'fetch' | 'timers'>
+export type FindEdges = Pick<PluginContext, 'fetch' | 'net' | 'timers'>
 
 /**
  * Finds out how a router is talked to: over plain HTTP or https, by JSON-RPC or by REST. No password is sent. A certificate that
@@ -75,7 +75,7 @@ async function serverAt(
   if (!origin.startsWith('https:')) return new RouterHttp(edges, origin)
   const known = pin.pinned
   if (known !== undefined && known.fingerprint !== '') return new RouterHttp(edges, origin, known.fingerprint)
-  const seen = { origin, fingerprint: await certificateAt(origin, edges.timers, signal) }
+  const seen = { origin, fingerprint: await certificateAt(origin, edges, signal) }
   if (known === undefined) await pin.pin(seen)
   else {
     // A person accepted plain HTTP; https with an unknown certificate is another router.
@@ -96,7 +96,7 @@ async function explainCertificate(
 ): Promise<void> {
   if (!(error instanceof RtkError) || !origin.startsWith('https:')) return
   if (error.code === 'RTK_ERR_ROUTER_CERTIFICATE') {
-    pin.saw({ origin, fingerprint: await certificateAt(origin, edges.timers, signal) })
+    pin.saw({ origin, fingerprint: await certificateAt(origin, edges, signal) })
     return
   }
   if (error.code !== 'RTK_ERR_ROUTER_OFFLINE' || configured === origin || configured.startsWith('https:')) return

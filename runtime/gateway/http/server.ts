@@ -18,6 +18,7 @@ import { CertificateFiles } from '../../platform/files/certificate-files.js'
 import type { Owner } from '../../platform/guard/owner.js'
 import { budgetsByNetwork } from '../../platform/intake.js'
 import type { Clock } from '../../platform/ports/clock.js'
+import type { Network } from '../../platform/ports/network.js'
 import { requestRate } from '../../platform/rates.js'
 import type { KeptLogin } from '../login/kept-login.js'
 import { Login, type LoginOptions, roleRefusal } from '../login/login.js'
@@ -49,6 +50,7 @@ export interface HttpOptions extends LoginOptions {
 export interface HttpServerDeps {
   log: Logger
   clock: Clock
+  sockets: Network
   /** The machine's own name, allowed as `Host`. */
   hostname?: string
   network?: LocalNetwork
@@ -78,6 +80,7 @@ export class HttpServer {
   readonly #options: HttpOptions
   readonly #log: Logger
   readonly #clock: Clock
+  readonly #sockets: Network
   readonly #limits: HttpLimits
   readonly #names: readonly string[]
   readonly #network: LocalNetwork
@@ -108,6 +111,7 @@ export class HttpServer {
     this.#log = deps.log
     this.#seen = deps.seen
     this.#clock = deps.clock
+    this.#sockets = deps.sockets
     this.#limits = { ...defaultLimits, ...deps.limits }
     this.#network = deps.network ?? new LocalNetwork(deps.clock)
     this.#certificate = options.tls && new CertificateFiles(options.tls)
@@ -147,7 +151,8 @@ export class HttpServer {
       let tell = (at: ListenAddress): void => resolve(at)
       let hasFailed = false
       const certificate = this.#certificate
-      this.#door = new Door(this.#clock, this.#options, certificate && (() => certificate.read()), {
+      const ports = { network: this.#sockets, clock: this.#clock }
+      this.#door = new Door(ports, this.#options, certificate && (() => certificate.read()), {
         // Proxies of HTTP name their clients in each request.
         isProxy: () => false,
         proxyFailed: () => {},

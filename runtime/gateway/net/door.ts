@@ -1,9 +1,10 @@
-import { createServer, type Server, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { createServer as createTlsServer, type TLSSocket, type Server as TlsServer } from 'node:tls'
 import type { Dispose } from '../../../schemas/event.js'
 import { listenReason, messageOf, RtkError } from '../../errors.js'
 import { type PlaceLimits, Places } from '../../platform/fair-share/places.js'
 import type { Clock } from '../../platform/ports/clock.js'
+import type { Bound, Network } from '../../platform/ports/network.js'
 import { notePeer, type Peer, peerOf, readProxyHeader } from './peer.js'
 import type { ListenAddress, ListenTls } from './types.js'
 
@@ -13,7 +14,6 @@ const jitter = 0.2
 const handshakeLimit_ms = 10_000
 /** Limits on unfinished TLS handshakes: a client that only begins them occupies no client's place. */
 export const handshakeLimits: PlaceLimits = { maxConnections: 64, maxPerAddress: 8 }
-const keepAliveDelay_ms = 30_000
 /** A proxy sends its header first. */
 const proxyLimit_ms = 5_000
 
@@ -33,19 +33,15 @@ export interface DoorEvents {
   failed(text: string, wait_ms: number, error: unknown): void
 }
 
-interface Open {
-  readonly server: Server
-  readonly address: ListenAddress
-}
-
 /** The listening socket: gets its address, sooner or later, and keeps it. */
 export class Door {
+  readonly #network: Network
   readonly #clock: Clock
   readonly #events: DoorEvents
   readonly #tls: (() => ListenTls) | undefined
   #wanted: ListenAddress
   #secure: TlsServer | undefined
-  #open: Open | undefined
+  #open: Bound | undefined
   #retry: Dispose | undefined
   /** Counts decisions about the address; results of an older decision are dropped. */
   #decision = 0
@@ -55,7 +51,13 @@ export class Door {
   /** The peer of the raw connection below a TLS connection. */
   readonly #secured = new Map<string, Peer>()
 
-  constructor(clock: Clock, wanted: ListenAddress, tls: (() => ListenTls) | undefined, events: DoorEvents) {
+  constructor(
+    { network, clock }: { network: Network; clock: Clock },
+    wanted: ListenAddress,
+    tls: (() => ListenTls) | undefined,
+    events: DoorEvents,
+  ) {
+    this.#network = network
     this.#clock = clock
     this.#wanted = wanted
     this.#tls = tls
@@ -83,14 +85,14 @@ export class Door {
     const before = this.#open
     // One port on two addresses, one of them possibly the wildcard: the system refuses the second.
     const overlaps = before !== undefined && to.port !== 0 && to.port === before.address.port
-    if (overlaps) await shut(before.server)
+    if (overlaps) await before.close()
     try {
       const open = await this.#bind(to)
       if (decision !== this.#decision) {
-        open.server.close()
+        void open.close()
         throw new Error('the listener was closed or moved meanwhile')
       }
-      if (!overlaps) before?.server.close()
+      if (!overlaps) void before?.close()
       this.#wanted = to
       this.#enter(open)
     } catch (error) {
@@ -117,7 +119,7 @@ export class Door {
   close(): void {
     this.#decision++
     void this.#retry?.()
-    this.#open?.server.close()
+    void this.#open?.close()
     this.#open = undefined
   }
 
@@ -125,7 +127,7 @@ export class Door {
     try {
       const open = await this.#bind(this.#wanted)
       if (decision === this.#decision) this.#enter(open)
-      else open.server.close()
+      else void open.close()
     } catch (error) {
       if (decision !== this.#decision) return
       const wait_ms = retries_ms[Math.min(tries, retries_ms.length - 1)]
@@ -136,35 +138,18 @@ export class Door {
     }
   }
 
-  #enter(open: Open): void {
+  #enter(open: Bound): void {
     this.#open = open
     this.#events.opened(open.address)
   }
 
-  #bind(wanted: ListenAddress): Promise<Open> {
-    return new Promise((resolve, reject) => {
-      this.#secure ??= this.#tls && this.#secureServer(this.#tls())
-      const server = createServer({
-        noDelay: true,
-        keepAlive: true,
-        keepAliveInitialDelay: keepAliveDelay_ms,
-        // A client that has half-closed after its request still gets its answer: see AcceptedConnection. TLS has its own end.
-        allowHalfOpen: this.#tls === undefined,
-      })
-      server.on('connection', (raw) => this.#connected(raw))
-      server.once('error', reject)
-      server.listen(wanted.port, wanted.host, () => {
-        server.off('error', reject)
-        // Errors of accept(), e.g. too many open files: clients wait in the system's queue meanwhile.
-        server.on('error', () => {})
-        const { address, port } = server.address() as { address: string; port: number }
-        resolve({ server, address: { host: address, port } })
-      })
-    })
+  async #bind(wanted: ListenAddress): Promise<Bound> {
+    this.#secure ??= this.#tls && this.#secureServer(this.#tls())
+    // A client that has half-closed after its request still gets its answer: see AcceptedConnection. TLS has its own end.
+    return this.#network.bind({ ...wanted, halfOpen: this.#tls === undefined }, (raw) => this.#connected(raw))
   }
 
   #connected(raw: Socket): void {
-    raw.on('error', () => {})
     if (this.#events.isProxy(raw.remoteAddress ?? '')) this.#readHeader(raw)
     else this.#begin(raw)
   }
@@ -257,12 +242,6 @@ export class Door {
 }
 
 const endOf = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress} ${remotePort}`
-
-function shut(server: Server): Promise<void> {
-  // Connections stay open, so its `close` event may be hours away; the address is free at once.
-  server.close()
-  return new Promise((resolve) => setImmediate(resolve))
-}
 
 export function addressText({ host, port }: ListenAddress): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`

@@ -4,27 +4,20 @@ import type { Logger } from 'pino'
 import type { ErrorValues } from '../../../schemas/services.js'
 import { asRuntime, type Owner, type StopReason } from '../../platform/guard/owner.js'
 import type { Clock } from '../../platform/ports/clock.js'
+import type { Network } from '../../platform/ports/network.js'
 import { Listening } from './listening.js'
 import type { ConnectionHandler, Listener, ListenOptions } from './types.js'
 
 const nameRule = /^[a-z0-9]+(-[a-z0-9]+)*$/
 
 export class Listeners {
-  readonly #log: Logger
-  readonly #clock: Clock
-  readonly #isProxy: (address: string) => boolean
+  readonly #deps: { log: Logger; clock: Clock; network: Network; isProxy(address: string): boolean }
   /** Includes closed listeners, until their last connection has closed. */
   readonly #all = new Set<Listening>()
 
   /** @param isProxy default: none */
-  constructor({
-    log,
-    clock,
-    isProxy = () => false,
-  }: { log: Logger; clock: Clock; isProxy?: (address: string) => boolean }) {
-    this.#isProxy = isProxy
-    this.#log = log
-    this.#clock = clock
+  constructor(deps: { log: Logger; clock: Clock; network: Network; isProxy?: (address: string) => boolean }) {
+    this.#deps = { isProxy: () => false, ...deps }
   }
 
   /**
@@ -77,11 +70,8 @@ export class Listeners {
   }
 
   #newListening(plugin: string, name: string): Listening {
-    const [log, clock] = [this.#log, this.#clock]
     const listening = new Listening(plugin, name, {
-      log,
-      clock,
-      isProxy: this.#isProxy,
+      ...this.#deps,
       done: (ended) => this.#all.delete(ended),
     })
     this.#all.add(listening)

@@ -58,7 +58,7 @@ export function createContext(instance: Instance, host: ContextHost): PluginCont
     },
     net: netOf(instance, host, errors),
     process: processOf(instance, host.processes),
-    fetch: fetchOf(instance, clock),
+    fetch: fetchOf(instance, host),
     defer(dispose) {
       argument('defer: its function', dispose, 'function')
       scope.own('deferred', dispose)

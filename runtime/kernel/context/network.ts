@@ -1,7 +1,8 @@
 import type { ErrorValues } from '../../../schemas/services.js'
+import { RtkError } from '../../errors.js'
 import type { ListenOptions } from '../../gateway/net/types.js'
 import { Fetcher } from '../../platform/fetch/index.js'
-import type { Clock } from '../../platform/ports/clock.js'
+import type { BindOptions, DatagramOptions, DialOptions, Network } from '../../platform/ports/network.js'
 import type { PluginContext } from '../../plugin.js'
 import type { Instance } from '../instance/instance.js'
 import { argument, type ContextHost, members, opening } from './host.js'
@@ -22,20 +23,70 @@ const listenMembers = {
 function checkListener({ tls, ...options }: ListenOptions): void {
   const what = `listener ${options.name}`
   members(what, options, listenMembers)
-  argument(`${what}: its host`, options.host, 'string')
-  const { port } = options
-  if (!Number.isInteger(port) || port < 0 || port > 65_535)
-    throw new Error(`${what}: its port is 0 to 65535, not ${JSON.stringify(port)}`)
+  checkAddress(what, options, 0)
   if (tls !== undefined && typeof tls !== 'function') argument(`${what}: its tls`, tls, 'object')
 }
 
-/** `ctx.net`: listeners with sockets owned by the runtime. */
+function checkAddress(what: string, { host, port }: { host: string; port: number }, least: number): void {
+  argument(`${what}: its host`, host, 'string')
+  if (!Number.isInteger(port) || port < least || port > 65_535)
+    throw new Error(`${what}: its port is ${least} to 65535, not ${JSON.stringify(port)}`)
+}
+
+/** It opened while the plugin stopped. @throws RTK_ERR_ABORTED */
+function notStopped({ name, scope }: Instance, what: string, close: () => void): void {
+  if (!scope.signal.aborted) return
+  close()
+  throw new RtkError('RTK_ERR_ABORTED', `${name}: ${what} is not opened, as the plugin is stopping`)
+}
+
+/** Sockets of one instance. They close with it, except one that was ended: it still sends what was written. */
+function ownSockets(instance: Instance, network: Network): Network {
+  const { scope } = instance
+  return {
+    dial(options: DialOptions) {
+      opening(instance, 'a connection')
+      checkAddress('connection', options, 1)
+      const socket = network.dial(options)
+      const close = scope.own('connection', () => void (socket.writableEnded || socket.destroy()))
+      socket.once('close', close)
+      return socket
+    },
+    async bind(options: BindOptions, connected) {
+      opening(instance, 'a TCP server')
+      checkAddress('TCP server', options, 0)
+      const bound = await network.bind(options, connected)
+      notStopped(instance, 'a TCP server', () => void bound.close())
+      const close = scope.own('TCP server', bound.close)
+      return { address: bound.address, close: async () => void (await close()) }
+    },
+    async datagram(options: DatagramOptions) {
+      opening(instance, 'a UDP socket')
+      checkAddress('UDP socket', options, 0)
+      const socket = await network.datagram(options)
+      const close = () => {
+        try {
+          socket.close()
+        } catch {
+          // It was closed already.
+        }
+      }
+      notStopped(instance, 'a UDP socket', close)
+      socket.once('close', scope.own('UDP socket', close))
+      return socket
+    },
+    resolve: (host) => network.resolve(host),
+  }
+}
+
+/** `ctx.net`: sockets that end with the plugin, and listeners with sockets owned by the runtime. */
 export function netOf(
   instance: Instance,
-  { listeners }: ContextHost,
+  { listeners, network }: ContextHost,
   errors: PluginContext['errors'],
 ): PluginContext['net'] {
   return {
+    ...ownSockets(instance, network),
     listen(options, onConnection) {
       argument('listener: its options', options, 'object')
       argument('listener: its name', options.name, 'string')
@@ -50,11 +101,11 @@ export function netOf(
 }
 
 /** `ctx.fetch`: HTTP with limits; its connections go with the plugin. */
-export function fetchOf({ scope }: Instance, clock: Clock): PluginContext['fetch'] {
+export function fetchOf({ scope }: Instance, { network, clock }: ContextHost): PluginContext['fetch'] {
   let fetcher: Fetcher | undefined
   return async (url, options) => {
     if (!fetcher) {
-      const own = new Fetcher(clock, scope.signal)
+      const own = new Fetcher(network, clock, scope.signal)
       scope.own('connections of fetch', () => own.close())
       fetcher = own
     }

@@ -7,7 +7,9 @@ import { StationDevice } from '../../platform/device.js'
 import { DataFiles } from '../../platform/files/data-files.js'
 import { type Clock, systemClock } from '../../platform/ports/clock.js'
 import { isSerial, machineSerial } from '../../platform/ports/machine.js'
+import type { Network } from '../../platform/ports/network.js'
 import { slotFromEnvironment } from '../../platform/ports/slots.js'
+import { systemNetwork } from '../../platform/ports/system-network.js'
 import { readRelease } from '../../platform/release.js'
 import { StandingErrors, stationError } from '../../platform/standing-errors.js'
 import { openStore, type Store, type StoreTrouble } from '../../platform/store/store.js'
@@ -16,6 +18,7 @@ import type { RuntimeOptions } from '../runtime-options.js'
 
 export interface Foundation {
   readonly clock: Clock
+  readonly network: Network
   readonly serial: string
   /** Refuses writes once a factory reset has begun, except to data that the reset keeps. */
   readonly store: Store
@@ -35,7 +38,7 @@ export async function layFoundation(
   options: RuntimeOptions,
   { pluginTroubles, changed }: { pluginTroubles(): StationError[]; changed(): void },
 ): Promise<Foundation> {
-  const { variant, log, data, clock = systemClock, release = readRelease() } = options
+  const { variant, log, data, clock = systemClock, network = systemNetwork, release = readRelease() } = options
   const store = options.store ?? (await openStore(join(data, 'store'), log, { clock }))
   try {
     const files = new DataFiles(data)
@@ -84,7 +87,7 @@ export async function layFoundation(
       record?.stopped()
       await store.close()
     }
-    return { clock, serial, store, device, files, errors, close }
+    return { clock, network, serial, store, device, files, errors, close }
   } catch (error) {
     await store.close()
     throw error

@@ -59,8 +59,8 @@ export interface Below {
 export function buildPlugins(options: RuntimeOptions, below: Below): Plugins {
   const { base, builtIn, data, log, watch = false, watchdog } = options
   const { foundation, graph, httpServer, network, proxies, registries, services } = below
-  const { clock, device, errors } = foundation
-  const listeners = new Listeners({ log, clock, isProxy: (address) => proxies.has(address) })
+  const { clock, network: sockets, device, errors } = foundation
+  const listeners = new Listeners({ log, clock, network: sockets, isProxy: (address) => proxies.has(address) })
   const counts = new StationMetrics({
     plugins: () => graph.report(),
     listeners: () => listeners.counts(),
@@ -129,10 +129,10 @@ function contextHost(
   { changed, foundation, registries, services, stopping }: Below,
   { listeners, metrics }: { listeners: Listeners; metrics: MetricRegistry },
 ): ContextHost {
-  const { clock, serial, store, device, files } = foundation
+  const { clock, network, serial, store, device, files } = foundation
   const { config, bus } = registries
   return {
-    ...{ serial, clock, store, files, metrics, listeners },
+    ...{ serial, clock, network, store, files, metrics, listeners },
     processes: options.processes ?? new SystemProcesses(clock),
     parameterValue: (record) => config.values.of(record),
     infoChanged: changed,

@@ -5,8 +5,8 @@
 
 export type { BytePort, PortSink } from '../../../schemas/byte-port.js'
 export { listenReason } from '../../errors.js'
-export { networkOf, normalAddress, Prefixes } from '../../platform/address/address.js'
-export { checkedLookup, type Refuses, refusedAddress } from '../../platform/address/checked-lookup.js'
+export { isIP, isIPv4, isIPv6, networkOf, normalAddress, Prefixes } from '../../platform/address/address.js'
+export { checkedResolve, type Refuses, refusedAddress } from '../../platform/address/checked-resolve.js'
 export { Host, OptionalHost } from '../../platform/address/host.js'
 export { asciiHost, hostOf } from '../../platform/address/host-name.js'
 export { FairShare, WrongTries } from '../../platform/fair-share/fair-share.js'
@@ -51,7 +51,6 @@ export { Acknowledgement, cutText, unacknowledged_ms, whenCut } from './outbound
 export { type DialEvents, type DialFailure, type Dialled, type DialTarget, dial, failureText } from './outbound/dial.js'
 export {
   addressesFor,
-  type DialAddress,
   type DialState,
   type DialStep,
   type Family,
@@ -62,7 +61,7 @@ export {
   succeeded,
   untried,
 } from './outbound/dial-steps.js'
-export { isAnswer, Outbound, type ResolveName } from './outbound/outbound.js'
+export { isAnswer, Outbound } from './outbound/outbound.js'
 export {
   type Ends,
   isLocal,
@@ -78,5 +77,5 @@ export { linkTick_ms, ReceiverLink, type ReceiverLinkEvents, type ReceiverLinkOp
 export { type ReplayOptions, ReplayPort } from './port/replay.js'
 export { SerialDevice } from './port/serial.js'
 export { noSimulator, SimulatedLine } from './port/simulated-line.js'
-export { TcpPort } from './port/tcp.js'
+export { type DialEdges, TcpPort } from './port/tcp.js'
 export { hostTrouble, type Reach, reachOf, urlHost } from './target.js'

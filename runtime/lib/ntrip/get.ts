@@ -1,5 +1,5 @@
 /** Requests a stream or a source table from a caster, and reads its answer. */
-import { isIPv6 } from 'node:net'
+import { isIPv6 } from '../../platform/address/address.js'
 import { asciiHost } from '../../platform/address/host-name.js'
 import { type Answer, AnswerHead, readAnswer } from './answer.js'
 import { ChunkReader } from './chunked.js'

@@ -187,7 +187,7 @@ export class MountStream {
     const answerIsLate = () => noMoreAnswer('the caster did not answer in 10 s', false)
     this.#ended = () => noMoreAnswer('the caster closed the connection without an answer', true)
     const line = dial(
-      this.#ctx.timers,
+      this.#ctx,
       { host, port, tls },
       {
         connected: (socket) => {

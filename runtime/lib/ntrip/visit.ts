@@ -34,7 +34,10 @@ export type Visited =
   | { kind: 'failed'; code: DialFailure | RefusalCode | 'no-answer'; text: string }
 
 /** Connects, reads for at most `limit_ms`, and ends the connection. Never rejects. */
-export function visit({ timers, signal }: Pick<PluginContext, 'timers' | 'signal'>, options: Visit): Promise<Visited> {
+export function visit(
+  { net, timers, signal }: Pick<PluginContext, 'net' | 'timers' | 'signal'>,
+  options: Visit,
+): Promise<Visited> {
   const { host, port = 2101, tls, mount, row, frame, gga, limit_ms = visit_ms } = options
   return new Promise((resolve) => {
     const reader = new AnswerReader()
@@ -86,7 +89,7 @@ export function visit({ timers, signal }: Pick<PluginContext, 'timers' | 'signal
       else over(`the caster did not answer in ${seconds} s`)
     })
     const line = dial(
-      timers,
+      { net, timers },
       { host, port, tls },
       {
         connected: (socket) => socket.write(getRequest(options)),

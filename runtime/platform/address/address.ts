@@ -3,6 +3,8 @@ import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { RtkError } from '../../errors.js'
 
+export { isIP, isIPv4, isIPv6 }
+
 /**
  * The one form of an address: without a zone (`%eth0`), an IPv4-mapped IPv6 address as the IPv4 address that it is, other IPv6 addresses as
  * RFC 5952 writes them. Any other text as it is, in lower case.

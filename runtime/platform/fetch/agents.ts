@@ -1,15 +1,19 @@
-import { isIP } from 'node:net'
 import { rootCertificates } from 'node:tls'
 import type { Agent, buildConnector } from 'undici'
 import { RtkError } from '../../errors.js'
-import { addressRefused, checkedLookup } from '../address/checked-lookup.js'
+import { isIP } from '../address/address.js'
+import { addressRefused, checkedResolve } from '../address/checked-resolve.js'
 import { hostPackages } from '../host-packages.js'
+import type { Clock } from '../ports/clock.js'
+import type { Network, Socket, TLSSocket } from '../ports/network.js'
 import type { FetchOptions } from './types.js'
 
 type Undici = typeof import('undici')
 type Trust = Pick<FetchOptions, 'ca' | 'extraCa' | 'fingerprint256' | 'client' | 'refuses'>
 
 const connectLimit_ms = 10_000
+/** A connection waits in the pool for the next request. */
+const keepAliveDelay_ms = 60_000
 /** Agents of one plugin; the oldest makes room. */
 const mostAgents = 8
 
@@ -31,9 +35,17 @@ export class Agents {
   /** A number for each function that refuses addresses. */
   readonly #refusers = new WeakMap<object, number>()
   #known = 0
+  readonly #network: Network
+  readonly #clock: Clock
+  readonly #connecting = new Set<Socket>()
+
+  constructor(network: Network, clock: Clock) {
+    this.#network = network
+    this.#clock = clock
+  }
 
   get(trust: Trust, timeout_ms: number): Agent {
-    const { Agent, buildConnector } = loadUndici()
+    const { Agent } = loadUndici()
     const key = JSON.stringify([
       trust.ca,
       trust.extraCa,
@@ -44,7 +56,7 @@ export class Agents {
     ])
     const known = this.#all.get(key)
     if (known) return known
-    const connect = connector(buildConnector, trust, Math.min(timeout_ms, connectLimit_ms))
+    const connect = this.#connector(trust, Math.min(timeout_ms, connectLimit_ms))
     const agent = new Agent({ connect, headersTimeout: timeout_ms, bodyTimeout: timeout_ms, connections: 8 })
     this.#all.set(key, agent)
     if (this.#all.size > mostAgents) {
@@ -63,34 +75,52 @@ export class Agents {
   }
 
   async close(): Promise<void> {
+    for (const socket of this.#connecting) socket.destroy()
     await Promise.all([...this.#all.values()].map((agent) => agent.destroy()))
+  }
+
+  #connector(trust: Trust, timeout_ms: number): buildConnector.connector {
+    const { client, fingerprint256, refuses } = trust
+    const given = [...asList(trust.ca), ...asList(trust.extraCa)]
+    const ca = trust.extraCa === undefined ? given : [...(trust.ca === undefined ? rootCertificates : []), ...given]
+    // A pinned certificate is checked below, before a byte is sent.
+    const rejectUnauthorized = fingerprint256 === undefined || given.length > 0
+    const trusted = { ...(given.length > 0 ? { ca } : {}), ...client, rejectUnauthorized, ALPNProtocols: ['http/1.1'] }
+    const resolve = refuses && checkedResolve(this.#network.resolve, refuses)
+    return ({ hostname: host, port, protocol, servername }, done) => {
+      const trouble = isIP(host) === 0 ? undefined : refuses?.(host)
+      if (trouble !== undefined) return done(addressRefused(trouble), null)
+      const tls = protocol === 'https:' ? { ...trusted, ...(servername && { servername }) } : undefined
+      const socket = this.#network.dial({
+        ...{ host, port: Number(port || (tls ? 443 : 80)) },
+        ...(tls && { tls }),
+        ...(resolve && { resolve }),
+      })
+      socket.setNoDelay(true).setKeepAlive(true, keepAliveDelay_ms)
+      this.#connecting.add(socket)
+      const late = this.#clock.timer(timeout_ms, () => socket.destroy(tooLate()))
+      const over = (error?: Error) => {
+        if (!this.#connecting.delete(socket)) return
+        void late()
+        socket.off('error', over).off('close', over)
+        if (error) done(error, null)
+        else done(null, socket)
+      }
+      socket.on('error', over).once('close', () => over(new Error('the connection was given up')))
+      socket.once(tls ? 'secureConnect' : 'connect', () => {
+        const mismatch = fingerprint256 === undefined ? undefined : pinMismatch(socket, fingerprint256)
+        over(mismatch)
+        if (mismatch) socket.destroy()
+      })
+    }
   }
 }
 
-function connector(build: Undici['buildConnector'], trust: Trust, timeout_ms: number): buildConnector.connector {
-  const { client, fingerprint256, refuses } = trust
-  const given = [...asList(trust.ca), ...asList(trust.extraCa)]
-  const ca = trust.extraCa === undefined ? given : [...(trust.ca === undefined ? rootCertificates : []), ...given]
-  // A pinned certificate is checked below, before a byte is sent.
-  const rejectUnauthorized = fingerprint256 === undefined || given.length > 0
-  const tls = { ...(given.length > 0 ? { ca } : {}), ...client, rejectUnauthorized }
-  // A resumed session does not show the certificate again.
-  const sessions = fingerprint256 ? { maxCachedSessions: 0 } : {}
-  const plain = build({ ...tls, timeout: timeout_ms, ...sessions, ...(refuses && { lookup: checkedLookup(refuses) }) })
-  const connect: typeof plain = (options, done) => {
-    const trouble = isIP(options.hostname) === 0 ? undefined : refuses?.(options.hostname)
-    if (trouble === undefined) plain(options, done)
-    else done(addressRefused(trouble), null)
-  }
-  if (fingerprint256 === undefined) return connect
-  return (options, done) =>
-    connect(options, (...result) => {
-      const [error, socket] = result
-      if (error) return done(error, null)
-      const seen = 'getPeerCertificate' in socket ? socket.getPeerCertificate().fingerprint256 : ''
-      if (plainHex(seen ?? '') === plainHex(fingerprint256)) return done(null, socket)
-      socket.destroy()
-      const text = `its certificate has the SHA-256 fingerprint ${seen || 'of nothing'}, expected is ${fingerprint256}`
-      done(new RtkError('RTK_ERR_FETCH_CERTIFICATE', text), null)
-    })
+const tooLate = () => Object.assign(new Error('no connection in time'), { code: 'ETIMEDOUT' })
+
+function pinMismatch(socket: Socket, fingerprint256: string): RtkError | undefined {
+  const seen = 'getPeerCertificate' in socket ? (socket as TLSSocket).getPeerCertificate().fingerprint256 : ''
+  if (plainHex(seen ?? '') === plainHex(fingerprint256)) return undefined
+  const text = `its certificate has the SHA-256 fingerprint ${seen || 'of nothing'}, expected is ${fingerprint256}`
+  return new RtkError('RTK_ERR_FETCH_CERTIFICATE', text)
 }

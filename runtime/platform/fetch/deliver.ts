@@ -10,7 +10,7 @@
  * What waits stays with its owner, who stores it over restarts.
  */
 import { kindOf, RtkError } from '../../errors.js'
-import { refusedAddress } from '../address/checked-lookup.js'
+import { refusedAddress } from '../address/checked-resolve.js'
 import type { Fetch, FetchOptions } from './types.js'
 
 /** `item`: this one is refused, another one may be taken. */

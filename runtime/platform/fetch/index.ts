@@ -2,6 +2,7 @@
 
 import { RtkError } from '../../errors.js'
 import type { Clock } from '../ports/clock.js'
+import type { Network } from '../ports/network.js'
 import { anySignal } from '../time/waits.js'
 import { Agents, isPinned, loadUndici } from './agents.js'
 import { failure } from './failure.js'
@@ -23,9 +24,10 @@ function placeOf(url: URL): string {
 export class Fetcher {
   readonly #clock: Clock
   readonly #ended: AbortSignal
-  readonly #agents = new Agents()
+  readonly #agents: Agents
 
-  constructor(clock: Clock, ended: AbortSignal) {
+  constructor(network: Network, clock: Clock, ended: AbortSignal) {
+    this.#agents = new Agents(network, clock)
     this.#clock = clock
     this.#ended = ended
   }

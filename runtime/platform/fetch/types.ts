@@ -1,6 +1,6 @@
 /** Types of `ctx.fetch`. */
 
-import type { Refuses } from '../address/checked-lookup.js'
+import type { Refuses } from '../address/checked-resolve.js'
 
 export interface FetchOptions extends Omit<RequestInit, 'redirect' | 'dispatcher'> {
   /** Time limit until the headers of the answer, and between two pieces of its body; default: 30 s. */

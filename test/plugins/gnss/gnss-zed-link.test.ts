@@ -11,17 +11,19 @@ import {
   AwakeClock,
   Backoff,
   type BytePort,
-  type Edges,
+  type DialEdges,
   type PortSink,
   portFrom,
 } from '../../../runtime/lib/link/index.js'
 import { linkTick_ms, ReceiverLink } from '../../../runtime/lib/link/port/receiver-link.js'
+import { systemNetwork } from '../../../runtime/platform/ports/system-network.js'
 import { ManualClock, until } from '../../harness/index.js'
 
 const frame = ubx.encodeFrame(ubx.navEoe, { iTOW_ms: 1 })
 
-function edgesOf(clock: ManualClock): Edges {
+function edgesOf(clock: ManualClock): DialEdges {
   return {
+    net: systemNetwork,
     clock,
     timers: {
       after: (ms, fn) => clock.timer(ms, () => void fn()),

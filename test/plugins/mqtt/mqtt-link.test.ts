@@ -21,6 +21,7 @@ import { outboxLimit, Session } from '../../../plugins/mqtt-link/session/session
 import { OldBrokers } from '../../../plugins/mqtt-link/session/session-factory.js'
 import { defaultGateways, viaOf } from '../../../plugins/mqtt-link/session/via.js'
 import { Backoff } from '../../../runtime/lib/link/index.js'
+import { systemNetwork } from '../../../runtime/platform/ports/system-network.js'
 import { drive, pass } from '../../harness/drive.js'
 import { MemoryStore } from '../../harness/memory-store.js'
 import {
@@ -671,7 +672,7 @@ t.test('the link', async (t) => {
         tls: false,
       }
       const session = new Session(
-        { ...options, identity: { info: noCertificate } },
+        { ...options, net: systemNetwork, identity: { info: noCertificate } },
         {
           accepted: () => {
             results.push(session.publish('x', 'y', { retain: false, qos: 0 }))

@@ -21,6 +21,7 @@ import {
 import { outboxLimit, Session, type SessionEnd, within } from '../../../plugins/mqtt-link/session/session.js'
 import { OldBrokers, SessionFactory } from '../../../plugins/mqtt-link/session/session-factory.js'
 import { defaultGateways } from '../../../plugins/mqtt-link/session/via.js'
+import { systemNetwork } from '../../../runtime/platform/ports/system-network.js'
 import type { PluginContext } from '../../../runtime/plugin.js'
 import type { MqttInbound } from '../../../schemas/services.js'
 import { ManualClock, until } from '../../harness/index.js'
@@ -73,6 +74,7 @@ async function connectTo(
     session = new Session(
       {
         ...{ host: '127.0.0.1', port, serial: 'TEST0001', clientId: 'TEST0001', tls: tls !== undefined, version },
+        net: systemNetwork,
         identity: { info: noCertificate, ...tls },
       },
       {

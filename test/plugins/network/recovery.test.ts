@@ -16,19 +16,25 @@ import { calm, decide, dueOf, type Facts, isCutOff, type State } from '../../../
 import recovery from '../../../plugins/recovery/index.js'
 import {
   addressesFor,
-  type DialAddress,
   type DialState,
   failed,
   isAnswer,
   Outbound,
-  type ResolveName,
   remembered,
   resolved,
   stepOf,
   succeeded,
   untried,
 } from '../../../runtime/lib/link/index.js'
-import { type AnyPlugin, definePlugin, type PluginContext, unavailable } from '../../../runtime/plugin.js'
+import { systemNetwork } from '../../../runtime/platform/ports/system-network.js'
+import {
+  type AnyPlugin,
+  definePlugin,
+  type HostAddress,
+  type PluginContext,
+  type Resolve,
+  unavailable,
+} from '../../../runtime/plugin.js'
 import { LinksInfo } from '../../../schemas/info/links.js'
 import { MemoryStore } from '../../harness/memory-store.js'
 import { startRig } from './rig.js'
@@ -75,22 +81,22 @@ t.test('the address of an attempt', async (t) => {
 })
 
 t.test('a connection to a name: its addresses in the order of the ladder, its state in the list', async (t) => {
-  let answer: DialAddress[] = [a4, b4]
+  let answer: HostAddress[] = [a4, b4]
   let broken: Error | null = null
-  const lookup: ResolveName = (_host, done) => done(broken, answer)
+  const names: Resolve = async () => {
+    if (broken) throw broken
+    return answer
+  }
   let ctx: PluginContext | undefined
   const own = probe([], (found) => {
     ctx = found
   })
   const station = await createTestStation({ plugins: { recovery: recovery as AnyPlugin, probe: own } })
   t.teardown(() => station.stop())
-  const out = new Outbound(ctx as PluginContext, 'test caster:1', 'caster:1', { names: lookup })
+  const out = new Outbound(ctx as PluginContext, 'test caster:1', 'caster:1', { names })
   out.start()
   const shown = () => (station.field('links.outputs') as Record<string, unknown>[])[0]
-  const dialled = () =>
-    new Promise((resolve) =>
-      out.dial.lookup('caster', { all: true }, (error, found) => resolve(error ? error.message : found)),
-    )
+  const dialled = () => out.resolve('caster').catch((error: Error) => error.message)
   t.match(shown(), { name: 'test caster:1', state: 'idle' })
   t.same(await dialled(), [a4, b4])
   out.up({ localAddress: '127.0.0.1', remoteAddress: '192.0.2.2' })
@@ -116,11 +122,13 @@ t.test('a connection to a name: its addresses in the order of the ladder, its st
 
   const server = createServer((socket) => void socket.destroy()).listen(0, '127.0.0.1')
   t.teardown(() => server.close())
-  const { connect } = await import('node:net')
   await until(() => server.listening, 'listening')
   answer = [{ address: '127.0.0.1', family: 4 }]
   broken = null
-  const socket = connect({ host: 'caster', port: (server.address() as { port: number }).port, ...out.dial })
+  const socket = systemNetwork.dial({
+    ...{ host: 'caster', port: (server.address() as { port: number }).port },
+    resolve: out.resolve,
+  })
   t.teardown(() => socket.destroy())
   await new Promise((resolve) => socket.once('connect', resolve))
   t.equal(socket.remoteAddress, '127.0.0.1', 'Node takes the addresses from it')

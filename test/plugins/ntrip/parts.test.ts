@@ -1028,7 +1028,7 @@ t.test('a proof is of this connection alone', async (t) => {
     ctx,
     { host: '192.0.2.1', mount: 'M', proof: 'off' },
     { changed: () => changed++, moved() {} },
-    { random: () => 0, lookup: async () => [] },
+    { random: () => 0, resolve: async () => [] },
   )
   proof.start('192.0.2.1')
   proof.sent(position.bytes)

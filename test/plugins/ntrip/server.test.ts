@@ -19,6 +19,7 @@ import {
 import type { Target } from '../../../plugins/ntrip-server/target.js'
 import recovery from '../../../plugins/recovery/index.js'
 import { encodeRtcm } from '../../../runtime/lib/gnss/index.js'
+import { systemNetwork } from '../../../runtime/platform/ports/system-network.js'
 import { findQueue } from '../../../runtime/platform/ports/tcp-queues.js'
 import { type AnyPlugin, definePlugin, type PluginContext } from '../../../runtime/plugin.js'
 import {
@@ -78,7 +79,7 @@ function surroundings({ utc_ms = 0, knowsUtc = false, flowLimit_s = 5 } = {}) {
   const stop = new AbortController()
   const log = { info() {}, warn() {}, debug() {} }
   const timers = { every, after: (ms: number, fn: () => void) => clock.timer(ms, fn) }
-  const ctx = { clock, timers, log, services, signal: stop.signal } as unknown as PluginContext
+  const ctx = { clock, timers, log, net: systemNetwork, services, signal: stop.signal } as unknown as PluginContext
   return { clock, time, seen, stop, ctx }
 }
 
@@ -750,6 +751,8 @@ t.test('every answer of a caster, in words, and how long the station stays away'
 
 const stream = (bytes: Uint8Array) => Buffer.concat([Buffer.from('ICY 200 OK\r\n\r\n'), bytes])
 
+const hostAddress = (address: string) => ({ address, family: address.includes(':') ? 6 : 4 }) as const
+
 /** The proof of a push, without the push. */
 function proofAt(
   port: number,
@@ -763,7 +766,7 @@ function proofAt(
   const { clock, ctx } = surroundings(more)
   const moved: string[] = []
   const events = { changed: () => {}, moved: (text: string) => void moved.push(text) }
-  const deps = { random: () => 0.5, lookup: async () => [...addresses], ...more }
+  const deps = { random: () => 0.5, resolve: async () => addresses.map(hostAddress), ...more }
   return { clock, moved, proof: new Proof(ctx, { host, port, mount: 'ROOF', proof: kind }, events, deps) }
 }
 
@@ -851,12 +854,12 @@ t.test('when a proof is looked for', async (t) => {
       ['127.0.0.1', '127.0.0.1', [], 0, 0],
     ] as const) {
       let count = 0
-      const lookup = async () => {
+      const resolve = async () => {
         const answer = answers[Math.min(count++, answers.length - 1)]
         if (!answer) throw new Error('no DNS')
-        return [...answer]
+        return answer.map(hostAddress)
       }
-      const { moved } = await asks(t, 1_205, host, { random: () => 0, lookup }, from)
+      const { moved } = await asks(t, 1_205, host, { random: () => 0, resolve }, from)
       t.same([count, moved.length], [lookups, moves], `${host} ${from}`)
     }
   })

@@ -21,7 +21,8 @@ import {
 import { dial, type Outbound } from '../../../runtime/lib/link/index.js'
 import { getRequest, Host, Selector } from '../../../runtime/lib/ntrip/index.js'
 import { asciiHost, hostOf } from '../../../runtime/platform/address/host-name.js'
-import type { AnyPlugin } from '../../../runtime/plugin.js'
+import { systemNetwork } from '../../../runtime/platform/ports/system-network.js'
+import type { AnyPlugin, Resolve } from '../../../runtime/plugin.js'
 import { drive } from '../../harness/drive.js'
 import { arpFrame, freeTcpPort, gateOnly, msmFrame, openPty, sample, until } from '../../harness/index.js'
 import { noPeer } from '../../harness/peers/peers.js'
@@ -262,14 +263,14 @@ t.test('N2: an international name goes out in ASCII: to the name server, in TLS 
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.teardown(() => server.close())
   const { port } = server.address() as AddressInfo
-  const lookup = (name: string, _options: unknown, done: (...answer: unknown[]) => void) => {
+  const resolve: Resolve = async (name) => {
     names.push(name)
-    done(null, [{ address: '127.0.0.1', family: 4 }])
+    return [{ address: '127.0.0.1', family: 4 }]
   }
-  const out = { dial: { lookup, autoSelectFamily: true }, tries() {} } as unknown as Outbound
-  await new Promise<unknown>((resolve) => {
-    const events = { connected() {}, data() {}, closed: () => resolve(undefined), failed: resolve }
-    dial({ after: () => () => {} }, { host: typed, port, tls: true }, events, out)
+  const out = { resolve, tries() {} } as unknown as Outbound
+  await new Promise<unknown>((ended) => {
+    const events = { connected() {}, data() {}, closed: () => ended(undefined), failed: ended }
+    dial({ net: systemNetwork, timers: { after: () => () => {} } }, { host: typed, port, tls: true }, events, out)
   })
   t.strictSame(names, ['xn--bcher-kva.example', 'xn--bcher-kva.example'])
   t.match(getRequest({ host: typed, mount: 'A', version: 2, agent: 'x' }), /\r\nHost: xn--bcher-kva\.example:2101\r\n/)

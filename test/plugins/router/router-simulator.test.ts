@@ -6,6 +6,7 @@ import t, { type Test } from 'tap'
 import { Value } from 'typebox/value'
 import { firmwareImage } from '../../../plugins/simulated-router/device/identity.js'
 import { SimulatedTeltonika } from '../../../plugins/simulated-router/router.js'
+import { systemNetwork } from '../../../runtime/platform/ports/system-network.js'
 import { RouterInfo } from '../../../schemas/info/router.js'
 import { cellularModem, simulatedRouter } from '../../../schemas/services.js'
 import { gateOnly, ManualClock, until } from '../../harness/index.js'
@@ -245,6 +246,7 @@ for (const shared of [true, false]) {
     async (t) => {
       const clock = new ManualClock()
       const router = await SimulatedTeltonika.start({
+        network: systemNetwork,
         generation: '7',
         firmware: 'RUTX_R_00.07.04',
         credentials: { pswd: 'not known' },
@@ -291,6 +293,7 @@ t.test(
     for (const firmware of ['RUTX_R_00.07.06', 'RUTX_R_00.07.20']) {
       const clock = new ManualClock()
       const router = await SimulatedTeltonika.start({
+        network: systemNetwork,
         generation: '7',
         transports: firmware.endsWith('20') ? ['rest'] : ['ubus'],
         firmware,

@@ -8,6 +8,7 @@ import t, { type Test } from 'tap'
 import modem from '../../../plugins/modem/index.js'
 import { runCommand } from '../../../plugins/simulated-router/commands.js'
 import { SimulatedTeltonika } from '../../../plugins/simulated-router/router.js'
+import { systemNetwork } from '../../../runtime/platform/ports/system-network.js'
 import type { AnyPlugin } from '../../../runtime/plugin.js'
 import { device } from '../../../schemas/services.js'
 import { gateOnly, ManualClock, until } from '../../harness/index.js'
@@ -28,6 +29,7 @@ async function together(t: Test, kind: keyof typeof kinds, given: Partial<RigOpt
   const transports = [...kinds[kind].transports]
   const clock = new ManualClock()
   const router = await SimulatedTeltonika.start({
+    network: systemNetwork,
     generation,
     transports,
     clock: { now: () => clock.now(), monotonic: () => clock.monotonic(), after: (ms, fn) => clock.timer(ms, fn) },

@@ -10,6 +10,7 @@ import { runCommand } from '../../../plugins/simulated-router/commands.js'
 import { firmwareImage } from '../../../plugins/simulated-router/device/identity.js'
 import { RouterOptions } from '../../../plugins/simulated-router/options.js'
 import { type SimulatedRouterOptions, SimulatedTeltonika } from '../../../plugins/simulated-router/router.js'
+import { systemNetwork } from '../../../runtime/platform/ports/system-network.js'
 import { ManualClock, until } from '../../harness/index.js'
 
 const nobody = '0'.repeat(32)
@@ -24,14 +25,14 @@ interface Reply {
 type Data = any
 
 /** A router and what talks to it. */
-async function simulate(t: Test, options: Partial<Omit<SimulatedRouterOptions, 'clock'>> = {}) {
+async function simulate(t: Test, options: Partial<Omit<SimulatedRouterOptions, 'clock' | 'network'>> = {}) {
   const clock = new ManualClock()
   const port = {
     now: () => clock.now(),
     monotonic: () => clock.monotonic(),
     after: (ms: number, fn: () => void) => clock.timer(ms, fn),
   }
-  const router = await SimulatedTeltonika.start({ ...options, clock: port })
+  const router = await SimulatedTeltonika.start({ ...options, clock: port, network: systemNetwork })
   t.teardown(() => router.close())
   const user = options.generation === 'legacy' ? 'root' : 'admin'
   const raw = (body: string, path = '/ubus', init: RequestInit = {}) =>
@@ -1206,7 +1207,7 @@ t.test('options', async (t) => {
   t.match(defaults, { generation: '7', scan_s: 200, sim: { state: 'ready' }, loginLimit: 10 })
   const clock = new ManualClock()
   const port = { now: () => 0, monotonic: () => 0, after: (ms: number, fn: () => void) => clock.timer(ms, fn) }
-  const start = (options: object) => SimulatedTeltonika.start({ ...options, clock: port })
+  const start = (options: object) => SimulatedTeltonika.start({ ...options, clock: port, network: systemNetwork })
   for (const options of [
     { generation: 'legacy', transports: ['rest'] },
     { generation: 'legacy', firmware: 'RUTX_R_00.07.06' },

@@ -8,6 +8,7 @@ import mdns from '../../../plugins/mdns/index.js'
 import { type LinkHandlers, type OpenLink, udpLinks } from '../../../plugins/mdns/link.js'
 import { type Announcement, dataOf, namesFor, uniqueRecords } from '../../../plugins/mdns/records.js'
 import { Responder } from '../../../plugins/mdns/responder.js'
+import { systemNetwork } from '../../../runtime/platform/ports/system-network.js'
 import { type AnyPlugin, definePlugin } from '../../../runtime/plugin.js'
 import { device, localNetwork } from '../../../schemas/services.js'
 import { drive } from '../../harness/drive.js'
@@ -287,7 +288,7 @@ async function loopbackStation(udp: number, serial: string) {
 t.test('two stations on the loopback interface, over real sockets', async (t) => {
   const udp = await freeUdpPort()
   const heard: DecodedPacket[] = []
-  const listener = await udpLinks(udp)(
+  const listener = await udpLinks(systemNetwork, udp)(
     { name: 'lo', address: '127.0.0.1', prefix: 8, ip6: [] },
     { received: (bytes) => heard.push(decode(bytes)), failed: () => {} },
   )

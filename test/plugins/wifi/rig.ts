@@ -43,7 +43,7 @@ export interface Rig {
   errors(): Record<string, string>
 }
 
-export interface RigOptions extends Omit<TestStationOptions, 'plugins' | 'changes'> {
+export interface RigOptions extends Omit<TestStationOptions, 'plugins' | 'changes' | 'network'> {
   network?: Record<string, unknown>
   radio?: Record<string, unknown>
   wap?: Record<string, unknown>

@@ -1,6 +1,6 @@
 /** Whether the other end of a connection still acknowledges: TCP itself reports a cut line only after a quarter of an hour. */
-import type { Socket } from 'node:net'
 import type { Dispose } from '../../../../schemas/event.js'
+import type { Socket } from '../../../platform/ports/network.js'
 import { queueOf } from '../../../platform/ports/tcp-queues.js'
 import type { Edges } from '../../../platform/time/edges.js'
 import { AwakeClock } from '../../../platform/time/edges.js'

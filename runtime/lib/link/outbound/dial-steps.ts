@@ -2,29 +2,25 @@
  * Chooses the address for an attempt to reach a peer: the first steps of the recovery ladder (see the plugin
  * `recovery`). Pure functions; `Outbound` applies them.
  */
-import { isIP } from 'node:net'
 import type { LinkInfo } from '../../../../schemas/info/links.js'
+import { isIP } from '../../../platform/address/address.js'
+import type { HostAddress } from '../../../platform/ports/network.js'
 
 /** The strategy of an attempt: see `stepOf`. */
 export type DialStep = LinkInfo['step']
 /** IPv4 or IPv6. */
-export type Family = 4 | 6
-
-export interface DialAddress {
-  readonly address: string
-  readonly family: Family
-}
+export type Family = HostAddress['family']
 
 /** State of the route to one peer. */
 export interface DialState {
   /** Failed attempts since the last success. */
   readonly failures: number
   /** The address of the last successful connection. */
-  readonly good: DialAddress | undefined
+  readonly good: HostAddress | undefined
   /** The address family of the last failed attempt. */
   readonly failed: Family | undefined
   /** The last resolved addresses, and when they were resolved (monotonic). Used while no name server answers. */
-  readonly known: { readonly addresses: readonly DialAddress[]; readonly at_ms: number } | undefined
+  readonly known: { readonly addresses: readonly HostAddress[]; readonly at_ms: number } | undefined
   /** The peer is an address, not a name: there is nothing to resolve, and no other address. */
   readonly isLiteral: boolean
 }
@@ -62,7 +58,7 @@ export function stepOf({ failures, isLiteral }: DialState): DialStep {
  * The addresses of the next attempt, in order.
  * @param answer addresses that the name resolves to now, never empty
  */
-export function addressesFor(state: DialState, answer: readonly DialAddress[]): readonly DialAddress[] {
+export function addressesFor(state: DialState, answer: readonly HostAddress[]): readonly HostAddress[] {
   const step = stepOf(state)
   const { good, failed } = state
   if (step === 'resolve') return answer
@@ -78,18 +74,18 @@ export function addressesFor(state: DialState, answer: readonly DialAddress[]): 
 }
 
 /** The state after the name was resolved. */
-export const resolved = (state: DialState, addresses: readonly DialAddress[], now_ms: number): DialState => ({
+export const resolved = (state: DialState, addresses: readonly HostAddress[], now_ms: number): DialState => ({
   ...state,
   known: { addresses, at_ms: now_ms },
 })
 
 /** The last resolved addresses, while no name server answers; undefined if they are too old. */
-export function remembered({ known }: DialState, now_ms: number): readonly DialAddress[] | undefined {
+export function remembered({ known }: DialState, now_ms: number): readonly HostAddress[] | undefined {
   return known && now_ms - known.at_ms < keep_ms ? known.addresses : undefined
 }
 
 /** The state after an attempt succeeded. */
-export const succeeded = (state: DialState, good: DialAddress | undefined): DialState => ({
+export const succeeded = (state: DialState, good: HostAddress | undefined): DialState => ({
   ...state,
   failures: 0,
   failed: undefined,

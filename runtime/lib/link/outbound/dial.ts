@@ -1,17 +1,11 @@
-import { connect as connectTcp, isIP, type Socket } from 'node:net'
-import { connect as connectTls } from 'node:tls'
 import { asciiHost } from '../../../platform/address/host-name.js'
 import { Intake, rateText } from '../../../platform/intake.js'
+import type { Network, Socket } from '../../../platform/ports/network.js'
 import { dialledRate } from '../../../platform/rates.js'
 import type { Edges } from '../../../platform/time/edges.js'
 import { isAnswer, type Outbound } from './outbound.js'
 
 const connect_ms = 10_000
-/**
- * Time limit of an address before the next address of the same name is tried: Node's own 250 ms are too short for
- * cellular.
- */
-const eachAddress_ms = 2_000
 
 export interface DialTarget {
   host: string
@@ -51,16 +45,18 @@ export interface Dialled {
  * @param out selects the addresses for this attempt; default: those of the name, in order
  */
 export function dial(
-  timers: Pick<Edges['timers'], 'after'>,
+  { net, timers }: { net: Pick<Network, 'dial'>; timers: Pick<Edges['timers'], 'after'> },
   target: DialTarget,
   events: DialEvents,
   out?: Outbound,
 ): Dialled {
   const { host, port, tls = false } = target
-  const name = asciiHost(host)
-  const options = { host: name, port, ...(out?.dial ?? { autoSelectFamilyAttemptTimeout: eachAddress_ms }) }
-  const servername = isIP(name) ? {} : { servername: name }
-  const socket = tls ? connectTls({ ...options, ...servername, rejectUnauthorized: true }) : connectTcp(options)
+  const socket = net.dial({
+    host: asciiHost(host),
+    port,
+    ...(tls && { tls: {} }),
+    ...(out && { resolve: out.resolve }),
+  })
   out?.tries(socket)
   let over = false
   let isConnected = false

@@ -1,11 +1,9 @@
-import { lookup as resolve } from 'node:dns'
-import type { LookupFunction, Socket } from 'node:net'
 import { type Link, links } from '../../../../schemas/services.js'
 import { normalAddress } from '../../../platform/address/address.js'
+import type { Resolve, Socket } from '../../../platform/ports/network.js'
 import type { PluginContext } from '../../../plugin.js'
 import {
   addressesFor,
-  type DialAddress,
   type DialState,
   failed,
   remembered,
@@ -16,8 +14,6 @@ import {
 } from './dial-steps.js'
 import { isLocal, ownAddresses, type UplinkEvents, UplinkWatch } from './uplink-watch.js'
 
-/** Node tries the next address after this time; its own 250 ms are too short for a mobile connection. */
-const nextAddress_ms = 2_000
 const longestReason = 200
 
 /** Socket errors of a peer that was reached, and does not want to. */
@@ -26,11 +22,6 @@ const answered = /^(ECONNREFUSED|ERR_SSL|ERR_TLS|CERT_|UNABLE_|DEPTH_|SELF_SIGNE
 /** Whether a socket error shows that the peer was reached, so the station's own network works. */
 export const isAnswer = (error: unknown): boolean => answered.test(String((error as { code?: unknown })?.code ?? ''))
 
-/** Resolves a name to addresses, like `dns.lookup`. */
-export type ResolveName = (host: string, done: (error: Error | null, addresses: DialAddress[]) => void) => void
-const systemNames: ResolveName = (host, done) =>
-  resolve(host, { all: true, order: 'verbatim' }, (error, addresses) => done(error, (addresses ?? []) as DialAddress[]))
-
 /**
  * For the owner of a connection to an outside peer. Selects the address of the next attempt, follows the uplinks, and
  * reports the state of the connection to the service `links`, which the plugin `recovery` uses.
@@ -38,7 +29,7 @@ const systemNames: ResolveName = (host, done) =>
 export class Outbound {
   readonly #ctx: PluginContext
   readonly #uplinks: UplinkWatch
-  readonly #names: ResolveName
+  readonly #names: Resolve
   #dial: DialState
   #link: Link
   #family: 0 | 4 | 6 = 0
@@ -46,13 +37,13 @@ export class Outbound {
 
   /**
    * @param name unique in the station, without user or password @param options.names resolves the name of the peer;
-   *   default: the resolver of the system
+   *   default: `ctx.net.resolve`
    */
   constructor(
     ctx: PluginContext,
     name: string,
     peer: string,
-    { carries = 'out', names = systemNames }: { carries?: Link['carries']; names?: ResolveName } = {},
+    { carries = 'out', names = ctx.net.resolve }: { carries?: Link['carries']; names?: Resolve } = {},
   ) {
     this.#ctx = ctx
     this.#names = names
@@ -98,21 +89,15 @@ export class Outbound {
     this.#ctx.services.find(links)?.remove(this.#link.name)
   }
 
-  /** Options for `net.connect` and `tls.connect`, which select the addresses of this attempt. */
-  get dial(): { lookup: LookupFunction; autoSelectFamily: true; autoSelectFamilyAttemptTimeout: number } {
-    return { lookup: this.#lookup, autoSelectFamily: true, autoSelectFamilyAttemptTimeout: nextAddress_ms }
-  }
-
-  readonly #lookup: LookupFunction = (host, { all }, done) => {
-    this.#names(host, (error, found) => {
-      const now_ms = this.#ctx.clock.monotonic()
-      if (!error && found.length > 0) this.#dial = resolved(this.#dial, found, now_ms)
-      const answer = error || found.length === 0 ? remembered(this.#dial, now_ms) : found
-      if (!answer) return done(error ?? new Error(`${host} has no address`), [])
-      const addresses = addressesFor(this.#dial, answer)
-      if (all) done(null, [...addresses])
-      else done(null, (addresses[0] as DialAddress).address, (addresses[0] as DialAddress).family)
-    })
+  /** Selects the addresses of this attempt. */
+  readonly resolve: Resolve = async (host) => {
+    const found = await this.#names(host).catch((error: Error) => error)
+    const now_ms = this.#ctx.clock.monotonic()
+    const isAnswered = !(found instanceof Error) && found.length > 0
+    if (isAnswered) this.#dial = resolved(this.#dial, found, now_ms)
+    const answer = isAnswered ? found : remembered(this.#dial, now_ms)
+    if (answer) return addressesFor(this.#dial, answer)
+    throw found instanceof Error ? found : new Error(`${host} has no address`)
   }
 
   /** An attempt begins. */

@@ -1,9 +1,8 @@
 import type { BytePort } from '../../../../schemas/byte-port.js'
-import type { Edges } from '../../../platform/time/edges.js'
 import type { PluginContext } from '../../../plugin.js'
 import { type ReplayOptions, ReplayPort } from './replay.js'
 import { SerialDevice } from './serial.js'
-import { TcpPort } from './tcp.js'
+import { type DialEdges, TcpPort } from './tcp.js'
 
 /**
  * Makes the port for a text: a device path, `tcp://host:port` or `replay:<file>`.
@@ -12,7 +11,7 @@ import { TcpPort } from './tcp.js'
 export function portFrom(
   text: string,
   options: ReplayOptions,
-  edges: Edges & Partial<Pick<PluginContext, 'log'>>,
+  edges: DialEdges & Partial<Pick<PluginContext, 'log'>>,
 ): BytePort {
   if (text.startsWith('tcp://')) return new TcpPort(text, edges)
   if (text.startsWith('replay:')) return new ReplayPort(text.slice('replay:'.length), options, edges)

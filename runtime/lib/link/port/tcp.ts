@@ -1,12 +1,14 @@
-import { connect, type Socket } from 'node:net'
 import type { BytePort, PortSink } from '../../../../schemas/byte-port.js'
 import { Intake } from '../../../platform/intake.js'
+import type { Network, Socket } from '../../../platform/ports/network.js'
 import { receiverRate } from '../../../platform/rates.js'
 import type { Edges } from '../../../platform/time/edges.js'
 import { whenCut } from '../outbound/acknowledgement.js'
 
 const connect_ms = 5000
 const maxQueued = 65_536
+
+export type DialEdges = Edges & { readonly net: Pick<Network, 'dial'> }
 
 /** A serial server on the network, e.g. ser2net: `tcp://host:port`. */
 export class TcpPort implements BytePort {
@@ -15,11 +17,11 @@ export class TcpPort implements BytePort {
   readonly live = true
   readonly #host: string
   readonly #port: number
-  readonly #edges: Edges
+  readonly #edges: DialEdges
   #socket: Socket | undefined
 
   /** @throws RangeError when the address has no host or port */
-  constructor(url: string, edges: Edges) {
+  constructor(url: string, edges: DialEdges) {
     const { hostname, port } = new URL(url)
     if (hostname === '' || port === '') throw new RangeError(`'${url}' must have the form tcp://host:port`)
     this.name = url
@@ -29,7 +31,8 @@ export class TcpPort implements BytePort {
   }
 
   async open(_baud: number, sink: PortSink): Promise<void> {
-    const socket = connect({ host: this.#host, port: this.#port, noDelay: true, keepAlive: true })
+    const socket = this.#edges.net.dial({ host: this.#host, port: this.#port })
+    socket.setNoDelay(true).setKeepAlive(true)
     this.#socket = socket
     let open = false
     await new Promise<void>((resolve, reject) => {
