@@ -77,18 +77,19 @@ export type {
   MetricOptions,
 } from './platform/metrics/types.js'
 export { didYouMean } from './platform/nearest.js'
-export type {
-  BindOptions,
-  Bound,
-  DatagramOptions,
-  DatagramSocket,
-  DialOptions,
-  HostAddress,
-  Network,
-  RemoteInfo,
-  Resolve,
-  Socket,
-  TLSSocket,
+export {
+  type BindOptions,
+  type Bound,
+  type DatagramOptions,
+  type DatagramSocket,
+  type DialOptions,
+  type HostAddress,
+  type Network,
+  type RemoteInfo,
+  type Resolve,
+  rootCertificates,
+  type Socket,
+  type TLSSocket,
 } from './platform/ports/network.js'
 export type { ExecOptions, ExecResult, ProcessPort } from './platform/ports/processes.js'
 export { type Evidence, mostTries, Trial, type TrialOptions } from './platform/trial.js'

@@ -1,6 +1,6 @@
 /** E-mail by SMTP. The library is loaded with the first mail. */
 import { asciiHost, checkedResolve, type Refuses } from 'rtk-base/link'
-import { type Network, type PluginContext, type Socket, Undelivered } from 'rtk-base/plugin'
+import { type Network, type PluginContext, rootCertificates, type Socket, Undelivered } from 'rtk-base/plugin'
 import type { Channel, Message } from './channel.js'
 
 /** From the connection to the server's acceptance. */
@@ -58,7 +58,6 @@ export class MailChannel implements Channel {
 
   async #submit({ id, subject, text, t_s, what, severity }: Message, socket: Socket): Promise<void> {
     const { createTransport } = await import('nodemailer')
-    const { rootCertificates } = await import('node:tls')
     const { from, password, port, tls, to, user } = this.#settings
     const host = asciiHost(this.#settings.host)
     const ca = this.#ca()

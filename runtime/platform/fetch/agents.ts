@@ -1,11 +1,10 @@
-import { rootCertificates } from 'node:tls'
 import type { Agent, buildConnector } from 'undici'
 import { RtkError } from '../../errors.js'
 import { isIP } from '../address/address.js'
 import { addressRefused, checkedResolve } from '../address/checked-resolve.js'
 import { hostPackages } from '../host-packages.js'
 import type { Clock } from '../ports/clock.js'
-import type { Network, Socket, TLSSocket } from '../ports/network.js'
+import { type Network, rootCertificates, type Socket, type TLSSocket } from '../ports/network.js'
 import type { FetchOptions } from './types.js'
 
 type Undici = typeof import('undici')

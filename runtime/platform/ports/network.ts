@@ -6,6 +6,7 @@ import type { RemoteInfo, Socket as UdpSocket } from 'node:dgram'
 import type { Socket } from 'node:net'
 import type { ConnectionOptions, TLSSocket } from 'node:tls'
 
+export { rootCertificates } from 'node:tls'
 export type { RemoteInfo, Socket, TLSSocket }
 /** A bound UDP socket: `dgram.Socket`. It sends to addresses only, never to names. */
 export type DatagramSocket = UdpSocket

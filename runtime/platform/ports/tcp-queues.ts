@@ -3,7 +3,11 @@
  * the only place where Linux shows it without privileges.
  */
 import { readFile } from 'node:fs/promises'
-import type { Socket } from 'node:net'
+import type { Socket } from './network.js'
+
+/** A socket that is not of the system tells its own unacknowledged bytes by this member. */
+export const unacknowledged = Symbol('unacknowledged bytes')
+type Queued = Pick<Socket, 'localPort' | 'remotePort'> & { readonly [unacknowledged]?: number }
 
 /** @param remotePort both ports together name the connection; @returns undefined if it is not listed */
 export function findQueue(table: string, localPort: number, remotePort: number): number | undefined {
@@ -19,10 +23,8 @@ export function findQueue(table: string, localPort: number, remotePort: number):
 }
 
 /** Bytes of a connection that the system holds and the other end has not acknowledged; undefined: unknown. */
-export async function queueOf({
-  localPort,
-  remotePort,
-}: Pick<Socket, 'localPort' | 'remotePort'>): Promise<number | undefined> {
+export async function queueOf({ localPort, remotePort, [unacknowledged]: own }: Queued): Promise<number | undefined> {
+  if (own !== undefined) return own
   if (!localPort || !remotePort) return undefined
   for (const file of ['/proc/net/tcp', '/proc/net/tcp6']) {
     const found = findQueue(await readFile(file, 'latin1').catch(() => ''), localPort, remotePort)
@@ -37,7 +39,7 @@ export async function queueOf({
  * @returns a function that returns the bytes that the other end of a connection has not acknowledged; undefined:
  *   unknown
  */
-export async function tcpQueues(): Promise<(socket: Pick<Socket, 'localPort' | 'remotePort'>) => number | undefined> {
+export async function tcpQueues(): Promise<(socket: Queued) => number | undefined> {
   const queues = new Map<string, number>()
   for (const file of ['/proc/net/tcp', '/proc/net/tcp6']) {
     for (const line of (await readFile(file, 'latin1').catch(() => '')).split('\n')) {
@@ -48,5 +50,5 @@ export async function tcpQueues(): Promise<(socket: Pick<Socket, 'localPort' | '
       queues.set(key, Math.max(queue, queues.get(key) ?? 0))
     }
   }
-  return ({ localPort, remotePort }) => queues.get(`${localPort} ${remotePort}`)
+  return ({ localPort, remotePort, [unacknowledged]: own }) => own ?? queues.get(`${localPort} ${remotePort}`)
 }
