@@ -12,6 +12,8 @@ import type { AlertSettings } from './settings.js'
 import { StationSource } from './sources/station-source.js'
 
 const look_ms = 5_000
+/** A disk or a database that takes no writes is tried again after so long. */
+const saveAgain_ms = 30_000
 /** After a start, an alert that is not reported may only be not known yet. */
 const settle_ms = 180_000
 const longestText = 400
@@ -40,6 +42,7 @@ export class Alerts {
   #begun_ms = 0
   /** What the service said last: counts while its plugin is being replaced. */
   #fleet: readonly Alert[] = []
+  #saveAgainAt_ms = Number.POSITIVE_INFINITY
   #isLoading = false
 
   constructor(ctx: PluginContext, settings: AlertSettings, options: AlertsOptions) {
@@ -169,7 +172,8 @@ export class Alerts {
         if (!hears(severity)) this.#ledger.unheard(isIn)
       }
     }
-    if (changes.length > 0 || told.length > 0) void this.#save().then(() => this.outbox.work())
+    if (changes.length > 0 || told.length > 0 || now_ms >= this.#saveAgainAt_ms)
+      void this.#save().then(() => this.outbox.work())
     else this.outbox.work()
   }
 
@@ -207,8 +211,10 @@ export class Alerts {
         ...{ version: 1, monotonic_ms: clock.monotonic(), utc_ms: this.#utc_ms() },
         ...{ entries: this.#ledger.stored(), batches: this.#batches.stored(), notices: [...this.outbox.notices] },
       })
+      this.#saveAgainAt_ms = Number.POSITIVE_INFINITY
       errors.clear('alerts-not-kept')
     } catch (error) {
+      this.#saveAgainAt_ms = clock.monotonic() + saveAgain_ms
       log.debug({ err: error }, 'the state of the alerts was not stored')
       errors.raise('alerts-not-kept', {
         text: 'the state of the alerts cannot be stored: after a restart, alerts may be sent again',

@@ -40,10 +40,10 @@ async function hasUndervoltage(files: MachineFiles): Promise<boolean | undefined
   return known.length > 0 ? known.includes('1') : undefined
 }
 
-/** Of the disk with this folder, bytes; undefined if it cannot be asked. */
-export async function diskOf(path: string): Promise<{ free: number; size: number } | undefined> {
+/** Of the disk with this folder, which a broken disk does not let be made, bytes; undefined if it cannot be asked. */
+export async function diskOf(folder: () => string): Promise<{ free: number; size: number } | undefined> {
   try {
-    const { bavail, blocks, bsize } = await disk.statfs(path)
+    const { bavail, blocks, bsize } = await disk.statfs(folder())
     return { free: bavail * bsize, size: blocks * bsize }
   } catch {
     return undefined
@@ -75,7 +75,7 @@ export class MachineHealth {
   async read(): Promise<void> {
     const [temp, disk, isLow] = await Promise.all([
       temperature(this.#files),
-      diskOf(this.#ctx.dataDir('test').path),
+      diskOf(() => this.#ctx.dataDir('test').path),
       hasUndervoltage(this.#files),
     ])
     // The driver tells of now alone.

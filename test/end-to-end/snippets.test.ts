@@ -142,15 +142,15 @@ t.test('every variant of a guide is accepted, and every shipped plugin in it tak
 // ── programs ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** What the examples of a guide stand in, when they are not whole modules. */
-const inSetup = (name: string, code: string) => `import { appendFile } from 'node:fs/promises'
+const inSetup = (name: string, code: string) => `import { disk } from 'rtk-base/files'
 import type { ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
-import { badValue, defineErrors, definePlugin, RtkError, unavailable } from 'rtk-base/plugin'
+import { badValue, defineErrors, definePlugin, deliver, doubling, nextWait_ms, RtkError, unavailable } from 'rtk-base/plugin'
 import { logs, rtcmStream } from 'rtk-base/services'
 import { Type } from 'typebox'
 export default definePlugin({ name: '${name}', version: '1.0.0', api: '^1.0.0', setup(ctx) {
-void [appendFile, badValue, join, logs, PassThrough, rtcmStream, Type, unavailable, null as ServerResponse | null]
+void [disk, badValue, join, logs, PassThrough, rtcmStream, Type, unavailable, null as ServerResponse | null]
 ${code}} })
 `
 

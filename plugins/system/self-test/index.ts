@@ -51,7 +51,7 @@ export class SelfTest {
     const stopCounting = source && this.#ctx.on(source.onRtcm, () => void frames++)
     const [store, disk, temperature_celsius, bits, dns] = await Promise.all([
       this.#storeFault(),
-      diskOf(this.#ctx.dataDir('test').path),
+      diskOf(() => this.#ctx.dataDir('test').path),
       temperature(this.#files),
       throttled(this.#files),
       this.#dns(document),

@@ -37,6 +37,7 @@ export async function setUp(
     /** What is stored already. */
     store?: MemoryStore
     serial?: string
+    data?: string
   } = {},
 ) {
   const clock = new ManualClock()
@@ -58,6 +59,7 @@ export async function setUp(
     },
   })
   const station = await createTestStation({
+    ...(options.data !== undefined && { data: options.data }),
     clock,
     store,
     variant: {
