@@ -212,14 +212,11 @@ export class Alerts {
         ...{ entries: this.#ledger.stored(), batches: this.#batches.stored(), notices: [...this.outbox.notices] },
       })
       this.#saveAgainAt_ms = Number.POSITIVE_INFINITY
-      errors.clear('alerts-not-kept')
+      errors.while('alerts-not-kept', false)
     } catch (error) {
       this.#saveAgainAt_ms = clock.monotonic() + saveAgain_ms
       log.debug({ err: error }, 'the state of the alerts was not stored')
-      errors.raise('alerts-not-kept', {
-        text: 'the state of the alerts cannot be stored: after a restart, alerts may be sent again',
-        advice: 'free space on the disk of the data folder, or check the database of the fleet',
-      })
+      errors.while('alerts-not-kept', true)
     }
   }
 

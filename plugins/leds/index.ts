@@ -25,17 +25,10 @@ const Options = Type.Object(
   { additionalProperties: false },
 )
 
-const noMachine = 'folder=simulator needs the plugin simulated-machine, which this variant does not have'
-
 /** udev hands the files of a new trigger to our group a moment after they appear. */
 const retry_ms = [250, 500, 1_000, 2_000, 5_000]
 /** Between later attempts: somebody may have removed the cause. */
 const again_ms = 60_000
-
-const adviceFor = (error: unknown): string =>
-  (error as { code?: string }).code === 'ENOSPC'
-    ? 'free space on the disk of the simulated LEDs'
-    : 'check the udev rule of the LEDs'
 
 /** `base.leds`: the state of the station as patterns for the available LEDs. */
 export default definePlugin({
@@ -89,7 +82,7 @@ class Leds {
     let begun: Promise<void> | undefined
     services.watch(simulatedLeds, (simulated) => {
       if (simulated) {
-        errors.clear('leds-simulator')
+        errors.while('leds-simulator', false)
         begun ??= simulated.folder().then((folder) => {
           this.#folder = folder
           return this.#begin()
@@ -99,8 +92,7 @@ class Leds {
           if (!signal.aborted) log.error({ err: error }, 'the simulated LEDs cannot be used')
         })
       } else if (!begun) {
-        status(noMachine)
-        errors.raise('leds-simulator', { text: noMachine, advice: 'list simulated-machine, or set leds.folder' })
+        status(errors.while('leds-simulator', true)?.why ?? '')
       }
     })
     await begun
@@ -111,10 +103,7 @@ class Leds {
     const names = Object.values(this.#there)
     const missing = ledNames.filter((led) => this.#given[led] !== undefined && this.#there[led] === undefined)
     for (const led of missing)
-      this.#ctx.errors.raise(`leds-${led}`, {
-        text: `there is no LED ${this.#given[led]} in ${this.#folder}`,
-        values: { led: this.#given[led] ?? '', folder: this.#folder },
-      })
+      this.#ctx.errors.while(`leds-${led}`, { led: this.#given[led] ?? '', folder: this.#folder })
     this.#ctx.status(names.length === 0 ? `no LEDs in ${this.#folder}` : names.join(', '))
     if (names.length === 0) return
     const { onDocument } = this.#ctx.services.use(station)
@@ -159,7 +148,7 @@ class Leds {
     const { errors, timers } = this.#ctx
     try {
       await show(this.#folder, this.#there[led] as string, pattern)
-      if (this.#failed.delete(led)) errors.clear(`leds-${led}`)
+      if (this.#failed.delete(led)) errors.while(`leds-${led}`, false)
     } catch (error) {
       const wait_ms = retry_ms[attempt]
       if (wait_ms !== undefined) {
@@ -169,10 +158,9 @@ class Leds {
         return
       }
       const reason = (error as Error).message
-      const text = `the LED ${this.#there[led]} cannot be set: ${reason}`
       this.#failed.add(led)
-      const values = { led: this.#there[led] ?? '', reason }
-      errors.raise(`leds-${led}`, { text, advice: adviceFor(error), values })
+      const _full = (error as { code?: string }).code === 'ENOSPC'
+      errors.while(`leds-${led}`, { led: this.#there[led] ?? '', reason, _full })
       timers.after(again_ms, () => {
         this.#work = this.#work.then(() => this.#show(led, pattern, retry_ms.length))
       })

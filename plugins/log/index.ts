@@ -192,13 +192,11 @@ class LogKeeper {
     try {
       this.#files.save(this.#ring.text())
       this.#saved = this.#ring.count
-      this.#ctx.errors.clear('log-not-saved')
+      this.#ctx.errors.while('log-not-saved', false)
     } catch (error) {
       const reason = (error as Error).message
-      const text = `the log could not be saved: ${reason}`
-      const advice = 'free space on the disk of the data folder'
-      this.#ctx.errors.raise('log-not-saved', { text, advice, values: { reason } })
-      throw new RtkError('RTK_ERR_STORE_WRITE', `${text}; ${advice}`, { cause: error })
+      const entry = this.#ctx.errors.while('log-not-saved', { reason })
+      throw new RtkError('RTK_ERR_STORE_WRITE', entry?.text ?? reason, { cause: error })
     }
   }
 

@@ -130,7 +130,7 @@ export class Publications {
       this.#missed++
       return
     }
-    this.#ctx.errors.clear('mqtt-info-size')
+    this.#ctx.errors.while('mqtt-info-size', false)
     this.#periodic.published()
   }
 
@@ -138,14 +138,7 @@ export class Publications {
     this.#missed++
     this.#periodic.pause(tooLargePause_ms)
     const limit_bytes = Math.max(0, limit)
-    const isBroker = limit < payloadLimit
-    const text = `the status document is not published over MQTT because it exceeds ${limit_bytes} bytes`
-    this.#ctx.errors.raise('mqtt-info-size', {
-      text: isBroker
-        ? `${text}, the limit of the broker: raise it, or read the document over HTTP`
-        : `${text}: read it over HTTP`,
-      values: { limit_bytes, broker: isBroker },
-    })
+    this.#ctx.errors.while('mqtt-info-size', { limit_bytes, broker: limit < payloadLimit })
     this.#ctx.log.debug({ bytes, limit }, 'the status document is too large')
   }
 }

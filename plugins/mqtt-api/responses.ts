@@ -52,14 +52,6 @@ export class Refusals {
   note({ responseTopic }: MqttMessage, what: string, reason: string | undefined): void {
     const { errors, serial } = this.#ctx
     if (responseTopic !== undefined && isOwnResponseTopic(serial, responseTopic)) return
-    if (reason === undefined) {
-      errors.clear(errorCode)
-      return
-    }
-    const shown = reason.trim().slice(0, longestReason)
-    errors.raise(errorCode, {
-      text: `${what} over MQTT was refused: ${shown}`,
-      values: { request: what, reason: shown },
-    })
+    errors.while(errorCode, reason !== undefined && { request: what, reason: reason.trim().slice(0, longestReason) })
   }
 }

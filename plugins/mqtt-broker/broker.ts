@@ -119,17 +119,15 @@ export class BrokerServer implements EmbeddedBroker {
     if (this.#ctx.signal.aborted) return
     const { port: bound } = this.#bound.address
     this.#address.emit()
-    this.#ctx.errors.clear('mqtt-broker')
+    this.#ctx.errors.while('mqtt-broker', false)
     this.#ctx.status(`listening on ${host}:${bound}`)
     this.#ctx.log.info({ host, port: bound }, 'the embedded MQTT broker listens')
   }
 
   #failed(reason: string): void {
     const { host, port } = this.#options
-    const text = `the embedded broker cannot listen on ${host}:${port} (${reason})`
-    const advice = 'set another mqtt-broker.port; it tries again every 5 s'
-    this.#ctx.errors.raise('mqtt-broker', { text, advice, values: { host, port, reason } })
-    this.#ctx.status(`${text}; ${advice}`)
+    const entry = this.#ctx.errors.while('mqtt-broker', { host, port, reason })
+    this.#ctx.status(entry?.text ?? '')
     this.#ctx.timers.after(retry_ms, () => this.#listen())
   }
 

@@ -61,7 +61,7 @@ export class BrokerTrial {
 
   /** A change is stored, and the settings are these now. */
   async changed(settings: LinkSettings): Promise<void> {
-    this.#ctx.errors.clear('mqtt-broker-change')
+    this.#ctx.errors.while('mqtt-broker-change', false)
     await this.start(settings)
   }
 
@@ -79,16 +79,12 @@ export class BrokerTrial {
     const result = await this.#ctx.services
       .use(station)
       .change({ 'mqtt-host': old.host, 'mqtt-port': old.port }, { source: 'plugin' })
-    const what = `the new broker did not accept this station within ${this.#limit_s} s`
     const restored = result.result === 'ok'
     // It is tried again at the next start.
     if (!restored) this.#trial.end()
     const reason = result.errors?.[0]?.message ?? ''
-    const text = restored
-      ? `${what}: back to ${nameOf(old)}`
-      : `${what}, and ${nameOf(old)} could not be restored (${reason}): set mqtt-host manually`
     const values = { limit_s: this.#limit_s, broker: nameOf(old), restored, ...(!restored && { reason }) }
-    this.#ctx.errors.raise('mqtt-broker-change', { text, values })
+    this.#ctx.errors.while('mqtt-broker-change', values)
   }
 
   async #forget(): Promise<void> {

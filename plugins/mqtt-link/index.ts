@@ -102,7 +102,8 @@ export default definePlugin({
   },
 
   async start(ctx, handoff, { link, renewal, trial, identities, broker, settings, adopt }) {
-    if (adopt) await identities.adopt().catch((error: Error) => ctx.errors.raise('mqtt-adopt', notAdopted(error)))
+    if (adopt)
+      await identities.adopt().catch(({ message: reason }: Error) => ctx.errors.while('mqtt-adopt', { reason }))
     // Before the link: the broker on trial may accept the station at once.
     await trial.start(settings())
     ctx.defer(ctx.services.use(mqttBus).attach(link.driver))
@@ -123,9 +124,3 @@ const hostSchema = {
   ...OptionalHost,
   description: 'a name or an IP address, the port is mqtt-port; empty: the embedded broker, or none',
 }
-
-const notAdopted = ({ message }: Error) => ({
-  text: `the identity could not be copied into the protected store (${message}): the files stay in use`,
-  advice: 'it is retried at the next start',
-  values: { reason: message },
-})

@@ -93,14 +93,11 @@ export class Publisher {
     try {
       if (link === undefined) throw new Error('mqtt-link, which holds the key, does not run')
       const signature = await signatureOf(this.#ctx, link, this.#sequence, this.#settings.topic, payload)
-      this.#ctx.errors.clear('mqtt-rtcm-sign')
+      this.#ctx.errors.while('mqtt-rtcm-sign', false)
       // The gate may have closed meanwhile.
       return this.#epochs.payload() === undefined ? 'none' : this.#send(payload, signature)
     } catch (error) {
-      const reason = (error as Error).message
-      const text = `RTCM is not published over MQTT because it cannot be signed: ${reason}`
-      const advice = 'install a station certificate, or set mqtt-rtcm-sign to 0'
-      this.#ctx.errors.raise('mqtt-rtcm-sign', { text, advice, values: { reason } })
+      this.#ctx.errors.while('mqtt-rtcm-sign', { reason: (error as Error).message })
       return 'unsigned'
     } finally {
       this.#signing = false

@@ -206,12 +206,9 @@ export class Caster {
       // What was never read has no end: the listener reports it.
       const trouble =
         files.certificate && certificateTrouble(files.certificate.validTo, this.#options.tls?.cert ?? '', utc_ms)
-      if (trouble) errors.raise('ntrip-caster-certificate', trouble)
-      else errors.clear('ntrip-caster-certificate')
+      errors.while('ntrip-caster-certificate', trouble)
     } catch (error) {
-      const text = `the certificate for rovers cannot be read: ${(error as Error).message}`
-      const values = { reason: (error as Error).message }
-      errors.raise('ntrip-caster-certificate', { text, advice: 'the previous one stays in use', values })
+      errors.while('ntrip-caster-certificate', { reason: (error as Error).message })
     }
   }
 

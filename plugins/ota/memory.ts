@@ -57,13 +57,7 @@ export class UpdateMemory {
         bad.push(`${key.startsWith('-----BEGIN ') ? 'a key' : key}: ${(error as Error).message}`)
       }
     }
-    if (bad.length === 0) errors.clear('update-keys')
-    else
-      errors.raise('update-keys', {
-        text: bad.join('; '),
-        values: { keys: bad.join('; ') },
-        advice: 'images signed with it are refused: correct ota.keys',
-      })
+    errors.while('update-keys', bad.length > 0 && { keys: bad.join('; ') })
     return found
   }
 

@@ -139,10 +139,11 @@ export class Updates implements FirmwareInstaller {
     this.#show(state, progress)
   }
 
-  showFailure(text: string, advice = ''): void {
+  /** @param isStuck only a restart of the machine helps */
+  showFailure(reason: string, isStuck = false): void {
     this.#failed = true
     this.#show('failed', 0)
-    this.#ctx.errors.raise(errorCode, { text, advice, values: { reason: text } })
+    this.#ctx.errors.while(errorCode, { reason, _stuck: isStuck })
   }
 
   /** Starts what was installed. */
@@ -154,7 +155,7 @@ export class Updates implements FirmwareInstaller {
         await this.#installer()?.restart()
       } catch (error) {
         this.#running = false
-        this.showFailure(`the installed version was not started: ${(error as Error).message}`, 'restart the machine')
+        this.showFailure(`the installed version was not started: ${(error as Error).message}`, true)
       }
     })
   }
@@ -182,7 +183,7 @@ export class Updates implements FirmwareInstaller {
     this.#cancel = new AbortController()
     this.#running = true
     this.#failed = false
-    this.#ctx.errors.clear(errorCode)
+    this.#ctx.errors.while(errorCode, false)
     this.#show(state, 0)
   }
 

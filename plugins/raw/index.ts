@@ -77,12 +77,7 @@ export default definePlugin({
       clock: ctx.clock,
       onTrouble(text) {
         // What is not asked for cannot fail.
-        if (text === undefined || isOn.get() !== 1) return ctx.errors.clear('raw-not-written')
-        ctx.errors.raise('raw-not-written', {
-          text: `raw data is not recorded: ${text}`,
-          advice: 'free space on the disk, change raw.free_mb, or mount the disk of the option raw.disk',
-          values: { reason: text.slice(0, 64) },
-        })
+        ctx.errors.while('raw-not-written', isOn.get() === 1 && text !== undefined && { reason: text })
       },
       onDelete: (hour) => push.heardDeleted(hour),
     })
@@ -95,7 +90,7 @@ export default definePlugin({
     const recorder = new RawRecorder(ctx, archive)
     const apply = () => {
       recorder.isOn = isOn.get() === 1
-      if (isOn.get() !== 1) ctx.errors.clear('raw-not-written')
+      if (isOn.get() !== 1) ctx.errors.while('raw-not-written', false)
       ctx.status(isOn.get() === 1 ? 'records while observations come' : 'off')
     }
     ctx.config.onChange([isOn.name], apply)

@@ -176,25 +176,15 @@ export class RawPush {
     const waiting = hours.filter(isWaiting)
     const [oldest] = waiting
     const isLate = oldest !== undefined && oldest.hour_ms + hour_ms + late_ms < utc_ms
-    if (isLate || endangered.some(isWaiting)) {
-      const reason = this.#reason || 'it is being sent'
-      ctx.errors.raise(notPushed, {
-        text: `raw data is not pushed (${waiting.length} h): ${reason.slice(0, 240)}`,
-        advice: 'check the server and raw-push-url',
-        values: { waiting: waiting.length, reason },
-      })
-    } else ctx.errors.clear(notPushed)
-    if (this.#deleted > 0 && ctx.clock.monotonic() - this.#deletedAt_ms < reported_ms) {
-      ctx.errors.raise(lost, {
-        text: `raw data was deleted before it was pushed (${this.#deleted} h)`,
-        advice: 'give the archive more room: the options size_mb, free_mb and days of raw',
-        values: { deleted: this.#deleted },
-      })
-    } else ctx.errors.clear(lost)
+    const reason = (this.#reason || 'it is being sent').slice(0, 240)
+    const isStuck = isLate || endangered.some(isWaiting)
+    ctx.errors.while(notPushed, isStuck && { waiting: waiting.length, reason })
+    const isNews = this.#deleted > 0 && ctx.clock.monotonic() - this.#deletedAt_ms < reported_ms
+    ctx.errors.while(lost, isNews && { deleted: this.#deleted })
   }
 
   #clearErrors(): void {
-    for (const code of [notPushed, lost]) this.#deps.ctx.errors.clear(code)
+    for (const code of [notPushed, lost]) this.#deps.ctx.errors.while(code, false)
   }
 }
 

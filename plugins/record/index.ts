@@ -38,6 +38,10 @@ const Timeline = Type.Object({
   ),
 })
 
+/** A file is where a folder is needed. */
+const isFile = (error: Error) =>
+  [error, error.cause].some((one) => (one as NodeJS.ErrnoException | undefined)?.code === 'ENOTDIR')
+
 /** The flight record: history of gate, procedure, receiver, links and uplinks, statistics per minute, and why no RTCM was sent. */
 export default definePlugin({
   name: 'record',
@@ -58,16 +62,9 @@ export default definePlugin({
       segments,
       segment_bytes,
       head: () => recorder.head(),
-      trouble(text) {
-        if (text === undefined) ctx.errors.clear('record-not-written')
-        else
-          ctx.errors.raise('record-not-written', {
-            text: `the flight record is not written: ${text}`,
-            advice: text.includes('ENOTDIR')
-              ? 'a file is where the folder of the record is needed: remove it'
-              : 'free space on the disk of the data folder',
-            values: { reason: text, ...(text.includes('ENOTDIR') && { file: true }) },
-          })
+      trouble(error) {
+        const values = error && { reason: error.message, ...(isFile(error) && { file: true }) }
+        ctx.errors.while('record-not-written', values)
       },
     })
     const recorder = new FlightRecorder(ctx, ring)

@@ -26,7 +26,8 @@ export interface RingOptions {
   /** The first lines of each file: with them it can be read without the ones before. */
   head(): string
   /** The disk takes no writes, or does again (undefined). */
-  trouble(text: string | undefined): void
+  /** Told of each attempt to write. */
+  trouble(error: Error | undefined): void
 }
 
 /**
@@ -130,10 +131,10 @@ export class RecordRing {
   }
 
   /** The disk is left alone for a while. */
-  async #failed({ message }: Error): Promise<void> {
+  async #failed(error: Error): Promise<void> {
     this.#retryAt_ms = this.#ctx.clock.monotonic() + retry_ms
     await this.#close()
-    this.#options.trouble(message)
+    this.#options.trouble(error)
   }
 
   /** The next lines, some kilobytes of them: a file becomes no longer than its size and that. */

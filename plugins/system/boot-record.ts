@@ -31,15 +31,9 @@ export class BootRecord {
     const { errors, store, timers } = this.#ctx
     try {
       await store.protected.set('bootcnt', this.#bootcnt)
-      errors.clear('store')
+      errors.while('store', false)
     } catch (error) {
-      const reason = (error as Error).message
-      const text = `this start could not be counted: ${reason}`
-      errors.raise('store', {
-        text,
-        advice: 'it is counted as soon as the disk takes writes again',
-        values: { reason },
-      })
+      errors.while('store', { reason: (error as Error).message })
       timers.after(retry_ms, () => this.#count())
     }
   }

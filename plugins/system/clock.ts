@@ -57,7 +57,7 @@ export class SystemClock {
     const off_ms = device.utc_ms() - clock.now()
     if (Math.abs(off_ms) <= tolerated_ms) {
       this.#failures = 0
-      errors.clear('clock')
+      errors.while('clock', false)
       return
     }
     if (clock.monotonic() < this.#next_ms) return
@@ -67,7 +67,7 @@ export class SystemClock {
       await device.setSystemClock()
       this.#isSet = true
       this.#failures = 0
-      errors.clear('clock')
+      errors.while('clock', false)
       this.#ctx.log.info({ off_ms: Math.round(off_ms) }, 'system clock set from the receiver')
     } catch (error) {
       this.#isSet = false
@@ -75,9 +75,7 @@ export class SystemClock {
       // The last output line of a failed program.
       const reason = (error as Error).message.trim().split('\n').at(-1) ?? ''
       const off_s = Math.round(Math.abs(off_ms) / 1000)
-      const off = `the system clock is off by ${off_s} s and could not be set (${reason})`
-      const text = `${off}: let NTP keep it, or run the service as a user that may set it`
-      errors.raise('clock', { text, advice: 'it is tried again', values: { off_s, reason } })
+      errors.while('clock', { off_s, reason })
     }
   }
 

@@ -15,21 +15,16 @@ export function addCommands(ctx: PluginContext, record: BootRecord, changed: () 
 }
 
 function addRestarts(ctx: PluginContext): void {
-  const refused = (what: string, { message: reason }: Error) => ({
-    text: `the machine could not be ${what}: ${reason}`,
-    advice: 'check that the service is permitted to',
-    values: { reason },
-  })
   const reboot = () => {
     const begun = ctx.services.use(device).reboot(answer_ms)
-    void begun.catch((error: Error) => ctx.errors.raise('reboot', refused('restarted', error)))
+    void begun.catch(({ message: reason }: Error) => ctx.errors.while('reboot', { reason }))
     return 'restarting'
   }
   const shutdown = ({ source }: { source: Source }) => {
     // From afar nobody could switch it on again.
     if (source === 'mqtt') throw unavailable('a station is switched off on its page or over HTTP only, not over MQTT')
     const begun = ctx.services.use(device).shutDown(answer_ms)
-    void begun.catch((error: Error) => ctx.errors.raise('shutdown', refused('switched off', error)))
+    void begun.catch(({ message: reason }: Error) => ctx.errors.while('shutdown', { reason }))
     return 'switching off'
   }
   const factory = async () => {

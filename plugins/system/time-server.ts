@@ -115,9 +115,7 @@ export class TimeServer {
     })
     const failed = (error: Error) => {
       this.port = 0
-      const text = `the time is not served on 127.0.0.1:${port}: ${error.message}`
-      const values = { port, reason: error.message }
-      errors.raise('time-server', { text, advice: 'give system.ntpPort another port', values })
+      errors.while('time-server', { port, reason: error.message })
     }
     const socket = await net.datagram({ host: '127.0.0.1', port }).catch(failed)
     if (!socket) return

@@ -52,9 +52,7 @@ export class UdpService {
       const delay_ms = this.#backoff.next()
       const reason = listenReason(error)
       const retry_s = delay_ms / 1000
-      const text = `UDP port ${port} cannot be opened: ${reason}`
-      const advice = `set another udp-port; the next attempt follows in ${retry_s} s`
-      this.#ctx.errors.raise('udp', { text, advice, values: { port, reason, retry_s } })
+      this.#ctx.errors.while('udp', { port, reason, retry_s })
       this.#ctx.status(`port ${port} cannot be opened`)
       this.#retry = this.#ctx.timers.after(delay_ms, () => this.open(enabled, port))
     }
@@ -76,7 +74,7 @@ export class UdpService {
     if (enabled) return
     await this.#close()
     this.#peers.clear()
-    this.#ctx.errors.clear('udp')
+    this.#ctx.errors.while('udp', false)
     this.#ctx.status('disabled')
   }
 
@@ -108,7 +106,7 @@ export class UdpService {
     this.#socket = next
     this.#backoff.reset()
     await old?.close()
-    this.#ctx.errors.clear('udp')
+    this.#ctx.errors.while('udp', false)
     this.#ctx.status(`port ${port}`)
     this.#peers?.resume()
   }

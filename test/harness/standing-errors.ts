@@ -4,20 +4,26 @@ import { packageRoot } from '../../runtime/platform/release.js'
 import { StandingErrors } from '../../runtime/platform/standing-errors.js'
 import type { PluginContext } from '../../runtime/plugin.js'
 
+/** The English texts of a shipped plugin. */
+export function englishOf(plugin: string): Readonly<Record<string, string>> {
+  const given = textFiles(join(packageRoot(), 'plugins', plugin)).map(({ language, content }) => [language, content])
+  const { files } = readTexts(Object.fromEntries(given), (file, reason) => {
+    throw new Error(`${file}: ${reason}`)
+  })
+  return files.get('en') ?? {}
+}
+
 /**
  * `ctx.errors` of a shipped plugin, for a part of it that is tested without a station.
  * @param heard is told of each call: the text of the entry, '' for none
  */
 export function errorsOf(
   plugin: string,
-  heard: (text: string, code: string) => void = () => {},
+  heard: (text: string, code: string) => unknown = () => {},
 ): PluginContext['errors'] {
-  const given = textFiles(join(packageRoot(), 'plugins', plugin)).map(({ language, content }) => [language, content])
-  const { files } = readTexts(Object.fromEntries(given), (file, reason) => {
-    throw new Error(`${file}: ${reason}`)
-  })
+  const english = englishOf(plugin)
   const standing = new StandingErrors({
-    texts: () => files.get('en') ?? {},
+    texts: () => english,
     utc_s: () => 0,
     raised() {},
     textMissing(code) {

@@ -86,7 +86,9 @@ function flawOf(
   const ofMany = ({ code }: { code: string }) =>
     code.endsWith('*') && (name === baseOf(code) || name.startsWith(code.slice(0, -1)))
   const error = errors.get(name) ?? [...errors.values()].find(ofMany)
-  if (english && error?.isStanding && !ofListener(name) && !(key in english)) return 'has no English text'
+  // A remedy may be part of the English text.
+  const isOwn = english && error?.isStanding && more[0] !== 'advice' && !ofListener(name)
+  if (isOwn && !(key in english)) return 'has no English text'
   // The test of the verdict looks for each of them.
   const isReason = kind === 'reason' && name.split('-').every(has)
   if (!isReason && (kind !== 'error' || !error)) return 'is not used'

@@ -86,7 +86,7 @@ function ringIn(
     dir: () => dir,
     ...{ segments: options.segments ?? 4, segment_bytes: options.bytes ?? 4_096 },
     head: () => lineOf({ t: 0, up: 0, all: {} }),
-    trouble: (text) => troubles.push(text),
+    trouble: (error) => troubles.push(error?.message),
   })
   ring.start()
   t.teardown(() => ring.stop())

@@ -195,16 +195,8 @@ export class Outbox {
       return reason === '' ? [] : [{ name, reason }]
     })
     const [first] = failing
-    if (!first) {
-      errors.clear('alerts-not-sent')
-      return
-    }
-    const names = failing.map(({ name }) => name).join(', ')
-    errors.raise('alerts-not-sent', {
-      text: `alerts do not arrive by ${names}: ${first.reason}`,
-      advice: 'check the settings of the alerts. What waits is tried again for a day',
-      values: { channels: names, reason: first.reason },
-    })
+    const channels = failing.map(({ name }) => name).join(', ')
+    errors.while('alerts-not-sent', first && { channels, reason: first.reason })
   }
 
   /** Why a channel fails; `''`: it does not. */

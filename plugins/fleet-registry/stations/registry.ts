@@ -233,11 +233,7 @@ export class Registry implements Fleet {
     const before = this.#all.get(serial)
     if (!before && this.#all.size >= this.#most) {
       this.ignored += 1
-      this.#ctx.errors.raise('fleet-full', {
-        text: `the fleet has ${this.#most} stations: further ones are ignored`,
-        advice: 'forget stations that are gone, or raise fleet-registry.most',
-        values: { most: this.#most },
-      })
+      this.#ctx.errors.while('fleet-full', { most: this.#most })
       return false
     }
     const station: FleetStation = before ?? { ...unheard, serial, firstSeen_s: now_s, seen_s: now_s }
@@ -310,7 +306,7 @@ export class Registry implements Fleet {
     this.#ownNames.delete(serial)
     this.#asking.forget(serial)
     this.#store.forgot(serial)
-    this.#ctx.errors.clear('fleet-full')
+    this.#ctx.errors.while('fleet-full', false)
     if (before) this.#changed.emit({ serial, station: undefined, before })
   }
 

@@ -196,16 +196,11 @@ export class StationStore {
         await this.#writeStations()
         await this.#writeDocuments()
       }
-      this.#ctx.errors.clear('fleet-store')
+      this.#ctx.errors.while('fleet-store', false)
     } catch (error) {
       // What is stored is not known any more: it is read again.
       this.#stored = undefined
-      const reason = (error as Error).message
-      this.#ctx.errors.raise('fleet-store', {
-        text: `the fleet cannot store its stations (${reason})`,
-        advice: 'it is tried again every second: check the disk and the permissions of the database',
-        values: { reason },
-      })
+      this.#ctx.errors.while('fleet-store', { reason: (error as Error).message })
       this.#ctx.log.debug({ err: error }, 'the stations cannot be stored: it is tried again every second')
     } finally {
       this.#isFlushing = false

@@ -106,7 +106,7 @@ export class BrokerLink implements FleetBroker {
     client.on('connect', () => {
       this.#connected = true
       this.#backoff.reset()
-      this.#ctx.errors.clear('fleet-broker')
+      this.#ctx.errors.while('fleet-broker', false)
       this.#ctx.log.info(
         { url, version: this.#version === 5 ? '5' : '3.1.1' },
         'connected to the broker of the stations',
@@ -152,12 +152,7 @@ export class BrokerLink implements FleetBroker {
 
   #failed(reason: string): void {
     const wait_ms = this.#backoff.next()
-    this.#ctx.errors.raise('fleet-broker', {
-      text: `the fleet hears no station: no connection to the broker (${reason})`,
-      advice:
-        'the connection is tried again every 30 s at the latest: check the option fleet.broker and the broker itself',
-      values: { reason },
-    })
+    this.#ctx.errors.while('fleet-broker', { reason })
     this.#ctx.timers.after(wait_ms, () => this.start())
   }
 

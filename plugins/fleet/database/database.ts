@@ -95,7 +95,7 @@ export class Database implements FleetDatabase {
       this.#end = end
       for (const channel of this.#heard.keys()) await engine.listen(channel)
       this.#backoff.reset()
-      this.#ctx.errors.clear('fleet-database')
+      this.#ctx.errors.while('fleet-database', false)
       this.#ctx.log.info('connected to the database of the fleet')
       await this.#migrateAll()
       await this.#lead()
@@ -107,12 +107,7 @@ export class Database implements FleetDatabase {
   }
 
   #again(reason: string): void {
-    this.#ctx.errors.raise('fleet-database', {
-      text: `the fleet stores nothing: no connection to its database (${reason})`,
-      advice:
-        'the connection is tried again every 15 s at the latest: check the option fleet.database and the database itself',
-      values: { reason },
-    })
+    this.#ctx.errors.while('fleet-database', { reason })
     this.#ctx.timers.after(this.#backoff.next(), () => this.#connect())
   }
 
@@ -158,17 +153,13 @@ export class Database implements FleetDatabase {
     this.#isMigrating = false
     this.#waiting.push(...failed)
     if (failed.length === 0) {
-      this.#ctx.errors.clear('fleet-tables')
+      this.#ctx.errors.while('fleet-tables', false)
       return
     }
     // The next connection tries again, and its absence is an error of its own.
     if (!this.#engine) return
     const owners = failed.map(({ owner }) => owner).join(', ')
-    this.#ctx.errors.raise('fleet-tables', {
-      text: `the tables of ${owners} cannot be made (${reason})`,
-      advice: 'it is tried again every 15 s: check the disk and the permissions of the database',
-      values: { owners, reason },
-    })
+    this.#ctx.errors.while('fleet-tables', { owners, reason })
     this.#ctx.timers.after(tablesAgain_ms, () => this.#migrateAll())
   }
 

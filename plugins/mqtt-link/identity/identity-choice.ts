@@ -51,20 +51,15 @@ export class IdentityChoice {
     try {
       if (trial) {
         await this.#identities.accept()
-        this.#ctx.errors.clear('mqtt-renew')
+        this.#ctx.errors.while('mqtt-renew', false)
         this.#ctx.log.info({ serial: info.serial }, 'the renewed certificate is in use')
       } else if (failure !== undefined) {
         await this.#identities.reject()
-        const text = `the renewed certificate was not accepted (${failure.text}): the old one stays in use`
-        const advice = 'the renewal is retried automatically, or now with mqtt-renew'
-        this.#ctx.errors.raise('mqtt-renew', { text, advice, values: { stage: 'refused', reason: failure.text } })
+        this.#ctx.errors.while('mqtt-renew', { stage: 'refused', reason: failure.text })
       }
     } catch (error) {
       // Both stay in the store until the next connect.
-      const reason = (error as Error).message
-      const text = `the renewed identity could not be stored (${reason})`
-      const values = { stage: 'store', reason }
-      this.#ctx.errors.raise('mqtt-renew', { text, advice: 'it is retried at the next connect', values })
+      this.#ctx.errors.while('mqtt-renew', { stage: 'store', reason: (error as Error).message })
     }
   }
 }

@@ -60,15 +60,10 @@ export class Renewal {
   }
 
   #reportExpiry(left_s: number, life_s: number, until_s: number): void {
-    const what = this.#options.est === undefined ? 'replace it manually, or set mqtt-link.est' : 'it is being renewed'
-    if (left_s >= (life_s * lastPart) / 2) {
-      this.#ctx.errors.clear('mqtt-cert')
-      return
-    }
-    const expired = left_s <= 0
-    const text = `the MQTT certificate ${expired ? 'expired' : 'expires'} on ${day(until_s)}: ${what}`
-    const values = { expired, until: day(until_s), renews: this.#options.est !== undefined }
-    this.#ctx.errors.raise('mqtt-cert', { text, values })
+    const renews = this.#options.est !== undefined
+    const _then = renews ? 'it is being renewed' : 'replace it manually, or set mqtt-link.est'
+    const isNear = left_s < (life_s * lastPart) / 2
+    this.#ctx.errors.while('mqtt-cert', isNear && { expired: left_s <= 0, until: day(until_s), renews, _then })
   }
 
   /**
@@ -132,9 +127,6 @@ export class Renewal {
     this.#notBefore_ms =
       this.#ctx.clock.monotonic() + (nextWait_ms(1, error, { ladder_ms: [least_ms], spread: waitSpread }) ?? 0)
     const reason = failureOf(error).text
-    const text = `the certificate could not be renewed (${reason}): the old one stays in use`
-    const advice = 'it is retried automatically, or now with mqtt-renew'
-    this.#ctx.errors.raise('mqtt-renew', { text, advice, values: { stage: 'request', reason } })
-    return text
+    return this.#ctx.errors.while('mqtt-renew', { stage: 'request', reason })?.why ?? reason
   }
 }

@@ -37,12 +37,7 @@ export class SharedSerial {
     this.#takenOver_ms = [...this.#takenOver_ms.filter((at_ms) => now_ms - at_ms < window_ms), now_ms].slice(-most)
     if (this.#takenOver_ms.length < most || this.#isShared) return
     this.#isShared = true
-    errors.raise(code, {
-      text: `another client uses this serial number (${serial}) at the broker: each of the two ends the session of the other`,
-      advice:
-        'give one of the two stations another serial number, and restart it; this one tries again every 5 min to 1 h',
-      values: { serial },
-    })
+    errors.while(code, { serial })
   }
 
   /** The broker ended a session, and could not say why. One that ends soon after another may have been taken over. */
@@ -57,11 +52,7 @@ export class SharedSerial {
       (ends[n + 1] ?? Number.POSITIVE_INFINITY) - at_ms <= near_ms
     if (ends.filter(isNear).length < most || this.#isShared || this.#isSuspected) return
     this.#isSuspected = true
-    errors.raise(code, {
-      text: `perhaps another client uses this serial number (${serial}): the broker ends one session after the other without a reason`,
-      advice: 'if another station has this serial number, give it another one; otherwise look at the log of the broker',
-      values: { serial, suspected: true },
-    })
+    errors.while(code, { serial, suspected: true })
   }
 
   /** A session is up: it belongs to this station if it lasts. */
@@ -78,6 +69,6 @@ export class SharedSerial {
     this.#isShared = false
     this.#ended_ms = []
     this.#isSuspected = false
-    this.#ctx.errors.clear(code)
+    this.#ctx.errors.while(code, false)
   }
 }

@@ -38,13 +38,11 @@ async function untilFound(ctx: PluginContext, { installer, updates }: RaucLife):
   for (;;) {
     try {
       await installer.find()
-      ctx.errors.clear(errorCode)
+      ctx.errors.while(errorCode, false)
       updates.look()
       return
     } catch (error) {
-      const reason = (error as Error).message
-      const text = `no update can be installed or confirmed: ${reason}`
-      ctx.errors.raise(errorCode, { text, advice: 'retrying automatically', values: { reason } })
+      ctx.errors.while(errorCode, { reason: (error as Error).message })
       await pause(ctx.timers, waits.next())
     }
   }

@@ -41,8 +41,7 @@ export class RecordPlayer {
       this.#steps = scriptOf(await entriesIn(this.#file))
     } catch (error) {
       const reason = (error as Error).message
-      const text = `the record ${this.#file} cannot be played: ${reason}`
-      this.#ctx.errors.raise(code, { text, advice: 'fetch it with GET /record', values: { file: this.#file, reason } })
+      this.#ctx.errors.while(code, { file: this.#file, reason })
       return
     }
     this.#begun_ms = before?.begun_ms ?? this.#ctx.clock.monotonic() + this.#delay_s * 1000

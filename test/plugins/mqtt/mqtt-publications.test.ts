@@ -12,6 +12,7 @@ import { WorkQueue } from '../../../plugins/mqtt-api/work-queue.js'
 import { homesOf, readCatalogue } from '../../../runtime/loader/catalogue.js'
 import { verdict } from '../../../schemas/services.js'
 import { fakeBroker, isUp, message, sn, startBroker, startLinkStation } from '../../harness/peers/brokers.js'
+import { errorsOf } from '../../harness/standing-errors.js'
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
@@ -113,7 +114,7 @@ t.test('trigger 2', async (t) => {
             return result
           },
         },
-        errors: { raise: (_: string, { text }: { text: string }) => raised.push(text), clear: () => {} },
+        errors: errorsOf('mqtt-api', (text) => text && raised.push(text)),
         log: { debug: () => {} },
         defer: () => {},
       }
