@@ -96,7 +96,7 @@ export class Announcer {
     for (const [key, on] of missing) {
       try {
         await this.#open(key, on)
-        this.#ctx.errors.clear('mdns')
+        this.#ctx.errors.while('mdns', false)
         this.#backoff.reset()
       } catch (error) {
         const delay_ms = this.#backoff.next()
@@ -104,11 +104,7 @@ export class Announcer {
         const { port } = this.#options
         const reason = (error as Error).message
         const retry_s = Math.round(delay_ms / 1000)
-        this.#ctx.errors.raise('mdns', {
-          text: `the station is not announced on ${on.name} (UDP port ${port}): ${reason}`,
-          advice: `it is tried again in ${retry_s} s`,
-          values: { interface: on.name, port, reason, retry_s },
-        })
+        this.#ctx.errors.while('mdns', { interface: on.name, port, reason, retry_s })
         return
       }
     }

@@ -21,9 +21,7 @@ export function addCommands(ctx: PluginContext, { access, jobs, scan }: Work): v
       await access.call(rebootLimit_ms, (modem, signal) => modem.reboot(signal))
       await pause(ctx.timers, boot_ms)
     } catch (error) {
-      const reason = reasonOf(error)
-      const text = `the modem could not be restarted (${reason}): try again`
-      ctx.errors.raise('modem-reboot', { text, values: { reason } })
+      ctx.errors.while('modem-reboot', { reason: reasonOf(error) })
     }
   }
   ctx.action({
@@ -42,7 +40,7 @@ export function addCommands(ctx: PluginContext, { access, jobs, scan }: Work): v
     run: () => {
       if (jobs.has('scan')) throw unavailable('the modem is not restarted: it scans for operators')
       if (access.absence !== '') throw unavailable(`the modem is not restarted: ${access.absence}`)
-      ctx.errors.clear('modem-reboot')
+      ctx.errors.while('modem-reboot', false)
       jobs.begin('reboot', 'the modem restarts', reboot)
       return 'the modem restarts'
     },

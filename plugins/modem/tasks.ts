@@ -6,17 +6,12 @@ import type { Reading, Readings } from './state/readings.js'
 
 const limit_ms = 60_000
 
-const simTroubles: Readonly<Partial<Record<ModemSim['state'], string>>> = {
-  pin: 'the SIM asks for its PIN: set it in the router, or turn the PIN of the card off',
-  puk: 'the SIM is locked after wrong PINs: unlock it with its PUK in the router or in a phone',
-  error: 'the SIM cannot be read: take it out, clean its contacts and put it back, or try another one',
-}
+/** A missing SIM may be intended. */
+const unusable: readonly (ModemSim['state'] | undefined)[] = ['pin', 'puk', 'error']
 
-/** Reports a SIM that needs attention. A missing SIM may be intended. */
+/** Reports a SIM that needs attention. */
 export function reportSim(errors: PluginContext['errors'], state: ModemSim['state'] | undefined): void {
-  const text = state && simTroubles[state]
-  if (state === undefined || text === undefined) errors.clear('modem-sim')
-  else errors.raise('modem-sim', { text, advice: 'no mobile connection until then', values: { state } })
+  errors.while('modem-sim', state !== undefined && unusable.includes(state) && { state })
 }
 
 /** Reactions to a read value. */

@@ -23,9 +23,7 @@ export class SimulatedBackend implements Backend {
   async start(): Promise<void> {
     const { errors, services } = this.#ctx
     services.watch(simulatedNetwork, (service) => {
-      if (service) errors.clear('network-simulator')
-      else
-        errors.raise('network-simulator', { text: missing, advice: 'list simulated-machine, or set network.backend' })
+      errors.while('network-simulator', !service)
       this.#changes.note()
       return service && this.#ctx.on(service.backend.onChange, () => this.#changes.note())
     })

@@ -142,7 +142,7 @@ export class RadioKeeper {
     if (isSame) return
     if (!isFirst || profile) this.#note({ kind: 'settings' })
     this.#joinText = ''
-    this.#ctx.errors.clear('radio-join')
+    this.#ctx.errors.while('radio-join', false)
     this.#cutJoin?.(new RtkError('RTK_ERR_ABORTED', 'the settings of the uplink were changed'))
     void this.reconcile()
   }
@@ -246,7 +246,7 @@ export class RadioKeeper {
       this.#note({ kind: 'joined' })
       this.#joins += 1
       this.#joinText = ''
-      this.#ctx.errors.clear('radio-join')
+      this.#ctx.errors.while('radio-join', false)
     }
     if (!joined && this.#wasJoined) {
       this.#note({ kind: 'lost' })
@@ -310,7 +310,7 @@ export class RadioKeeper {
       this.#apError = undefined
       this.#apWait.reset()
       this.#apRetryAt_ms = 0
-      this.#ctx.errors.clear('radio-ap')
+      this.#ctx.errors.while('radio-ap', false)
       this.#ctx.log.info({ mode, ssid: profile.ssid, channel: profile.channel }, 'the access point is up')
     } catch (error) {
       if (this.#ctx.signal.aborted) return
@@ -320,11 +320,7 @@ export class RadioKeeper {
       this.#wishes = { ...this.#wishes, applied: '' }
       const reason = messageOf(error)
       const retry_s = Math.round(delay_ms / 1000)
-      this.#ctx.errors.raise('radio-ap', {
-        text: `the access point could not be started on ${one.name}: ${reason}`,
-        advice: `it is tried again in ${retry_s} s`,
-        values: { interface: one.name, reason, retry_s },
-      })
+      this.#ctx.errors.while('radio-ap', { interface: one.name, reason, retry_s })
     }
   }
 
@@ -369,13 +365,10 @@ export class RadioKeeper {
     const failure = networkFailureOf(error)
     const cause = failure === 'wrong password' ? 'password' : failure === 'not found' ? 'away' : 'other'
     this.#note({ kind: 'failed', cause, random: Math.random() })
-    const advice = cause === 'password' ? 'check sta-pswd' : 'check sta-ssid and whether the network is in reach'
     const wait_s = Math.max(0, Math.round((this.#memory.retryAt_ms - this.#ctx.clock.monotonic()) / 1000))
     this.#joinText = message
-    const text = `the WiFi network ${ssid} is not joined: ${message}`
-    const values = { ssid, cause, reason: message }
-    this.#ctx.errors.raise('radio-join', { text, advice: `${advice}; it is tried again`, values })
-    this.#ctx.log.warn({ wait_s, tries: this.#memory.tries }, text)
+    const entry = this.#ctx.errors.while('radio-join', { ssid, cause, reason: message })
+    this.#ctx.log.warn({ wait_s, tries: this.#memory.tries }, entry?.why ?? message)
     if (code === 'RTK_ERR_UNAVAILABLE') await network.disconnect(one.name).catch(() => {})
   }
 

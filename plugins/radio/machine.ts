@@ -50,8 +50,7 @@ export function simulatedMachine({ services }: Pick<PluginContext, 'services'>):
 /** Reports a missing simulated machine. */
 export function watchSimulated({ errors, services, status }: PluginContext): void {
   services.watch(simulatedRadio, (service) => {
-    if (service) return errors.clear('radio-simulator')
-    status(missing)
-    return errors.raise('radio-simulator', { text: missing, advice: 'list simulated-machine, or set radio.backend' })
+    const entry = errors.while('radio-simulator', !service)
+    if (entry) status(entry.why)
   })
 }

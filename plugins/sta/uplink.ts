@@ -114,15 +114,11 @@ export class Uplink {
       const silence_ms = await tools.silence_ms(station.name)
       this.#readings = link && { link, radio: own, silence_ms }
       this.#isUnread = false
-      this.#ctx.errors.clear('sta-facts')
+      this.#ctx.errors.while('sta-facts', false)
     } catch (error) {
       if (this.#ctx.signal.aborted) return
       this.#readings = undefined
-      if (!this.#isUnread) {
-        const reason = (error as Error).message
-        const text = `signal and width of the WiFi uplink are not known: ${reason}`
-        this.#ctx.errors.raise('sta-facts', { text, values: { reason } })
-      }
+      if (!this.#isUnread) this.#ctx.errors.while('sta-facts', { reason: (error as Error).message })
       this.#isUnread = true
     }
     await this.#readAuth(radio)

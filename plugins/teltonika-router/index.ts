@@ -67,23 +67,15 @@ export default definePlugin({
   },
 })
 
-const missing = 'url=simulator needs the plugin simulated-router, which this variant does not have'
-
 /** Begins as soon as there is a simulated router, once: it keeps its address over a reload. */
 async function whenSimulated(ctx: PluginContext, begin: (router: SimulatedRouter) => Promise<void>): Promise<void> {
   let begun: Promise<void> | undefined
   ctx.services.watch(simulatedRouter, (there) => {
+    const entry = ctx.errors.while('router-simulator', !there)
     if (there) {
-      ctx.errors.clear('router-simulator')
       begun ??= begin(there)
       begun.catch((error: unknown) => ctx.log.error({ err: error }, 'the simulated router cannot be used'))
-    } else {
-      ctx.status(missing)
-      ctx.errors.raise('router-simulator', {
-        text: missing,
-        advice: 'list simulated-router, or set teltonika-router.url',
-      })
-    }
+    } else ctx.status(entry?.why ?? '')
   })
   await begun
 }

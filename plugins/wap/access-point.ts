@@ -6,7 +6,7 @@ import type { Parameters } from './parameters.js'
 import { RegulatoryDomain } from './regulatory.js'
 import { ReverseGateway } from './reverse-gateway.js'
 import { Stations } from './stations.js'
-import { Trouble } from './trouble.js'
+import { during } from './trouble.js'
 
 const look_ms = 10_000
 
@@ -38,7 +38,6 @@ export class AccessPoint {
   readonly #ctx: PluginContext
   readonly #parameters: Parameters
   readonly #options: AccessPointOptions
-  readonly #trouble: Trouble
   readonly #dhcp: DhcpServer
   readonly #changed: () => void
   readonly #turns = new Mutex()
@@ -47,6 +46,7 @@ export class AccessPoint {
   #devicePassword = ''
   #facts: Facts = unknown
   #starts = 0
+  #isPowerSet = true
   /** Interface that was seen last. */
   #name = ''
 
@@ -55,11 +55,10 @@ export class AccessPoint {
     this.#parameters = parameters
     this.#options = options
     this.#changed = changed
-    this.#trouble = new Trouble(ctx)
     this.#dhcp = new DhcpServer(options)
-    this.regulatory = new RegulatoryDomain(ctx, parameters, this.#trouble)
-    this.stations = new Stations(ctx, this.#trouble, options.leases)
-    this.gateway = new ReverseGateway(ctx, this.#trouble)
+    this.regulatory = new RegulatoryDomain(ctx, parameters)
+    this.stations = new Stations(ctx, options.leases)
+    this.gateway = new ReverseGateway(ctx)
   }
 
   get facts(): Facts {
@@ -204,14 +203,10 @@ export class AccessPoint {
     const wanted = this.#parameters.country.get()
     try {
       await this.regulatory.apply(radio)
-      this.#trouble.clear('wap-country')
+      this.#ctx.errors.while('wap-country', false)
     } catch (error) {
       if (isAsked && wanted !== '' && radio.accessPoint.state !== 'absent') throw error
-      if (wanted !== '') {
-        const reason = (error as Error).message
-        const text = `the country ${wanted} could not be applied: ${reason}`
-        this.#trouble.raise('wap-country', { text, values: { country: wanted, reason } })
-      }
+      if (wanted !== '') this.#ctx.errors.while('wap-country', { country: wanted, reason: (error as Error).message })
     }
     const refusal = isAsked ? this.regulatory.refusal(this.#parameters.channel.get()) : undefined
     if (refusal !== undefined) throw new Error(refusal)
@@ -220,9 +215,7 @@ export class AccessPoint {
   /** wpa_supplicant reads the limit when the access point starts. @returns whether it took another one than it had */
   async #limitStations(radio: Radio): Promise<boolean> {
     const most = this.#parameters.maxStations.get()
-    await this.#trouble.during('wap-dhcp', 'the settings of the DHCP server could not be written', () =>
-      this.#dhcp.configure(radio, most),
-    )
+    await during(this.#ctx, 'wap-dhcp', () => this.#dhcp.configure(radio, most))
     if (this.interfaceName === '') return false
     let isOther = false
     const limit = async () => {
@@ -230,7 +223,7 @@ export class AccessPoint {
       await radio.tools.setMaxStations(this.interfaceName, most)
       isOther = true
     }
-    await this.#trouble.during('wap-max-sta', `at most ${most} clients are not enforced`, limit, { most_clients: most })
+    await during(this.#ctx, 'wap-max-sta', limit, { most_clients: most })
     return isOther
   }
 
@@ -244,7 +237,7 @@ export class AccessPoint {
           `the driver transmits with ${txPower_dbm} dBm because of its own or the country's limits: set wap-txpwr to that, or check wifi-reg-cc`,
         )
     }
-    await this.#trouble.during('wap-txpwr', `${wanted_dbm} dBm could not be applied`, apply, { wanted_dbm })
+    this.#isPowerSet = await during(this.#ctx, 'wap-txpwr', apply, { wanted_dbm })
   }
 
   async #afterStart(radio: Radio): Promise<void> {
@@ -273,7 +266,8 @@ export class AccessPoint {
       if (!this.isUp) {
         this.#facts = unknown
         this.stations.clear(radio)
-        for (const code of whileUp) this.#trouble.clear(code)
+        for (const code of whileUp) this.#ctx.errors.while(code, false)
+        this.#isPowerSet = true
         await this.gateway.remove(radio)
       } else if (radio.accessPoint.starts !== this.#starts) await this.#afterStart(radio)
     })
@@ -285,7 +279,7 @@ export class AccessPoint {
     const radio = this.#radio
     if (!radio || !this.isUp) return
     await this.#turns.runExclusive(async () => {
-      if (this.#trouble.has('wap-txpwr')) await this.#setTxPower(radio)
+      if (!this.#isPowerSet) await this.#setTxPower(radio)
       await this.#readAll(radio)
     })
   }
@@ -297,7 +291,7 @@ export class AccessPoint {
     const mac = gatewayMac.get().toLowerCase()
     const changed = await this.stations.read(radio, inactiveTime.get())
     await this.gateway.follow(radio, { mac, dns: gatewayDns.get() }, this.stations.address(mac))
-    await this.#trouble.during('wap-facts', 'power, channel and width of the access point are not known', async () => {
+    await during(this.#ctx, 'wap-facts', async () => {
       this.#facts = { ...this.#facts, radio: await radio.tools.interface(this.interfaceName) }
       await this.regulatory.read(radio)
     })

@@ -16,14 +16,12 @@ export function addCommands(ctx: PluginContext, accessPoint: AccessPoint): void 
     caution: 'All clients of the access point, perhaps you too, are disconnected for some seconds.',
     run: () => {
       mustBeUp('it is not started again')
-      ctx.errors.clear('wap-restart')
+      ctx.errors.while('wap-restart', false)
       ctx.timers.after(answer_ms, async () => {
         try {
           await accessPoint.restart()
         } catch (error) {
-          const reason = (error as Error).message
-          const text = `the access point was not started again: ${reason}`
-          ctx.errors.raise('wap-restart', { text, values: { reason } })
+          ctx.errors.while('wap-restart', { reason: (error as Error).message })
         }
       })
       return 'the access point starts again: its clients are dropped for some seconds'

@@ -1,21 +1,18 @@
 import { type PluginContext, RtkError } from 'rtk-base/plugin'
 import { networkErrors, type Radio, type Regulatory } from 'rtk-base/services'
 import type { Parameters } from './parameters.js'
-import type { Trouble } from './trouble.js'
 
 /** `wifi-reg-cc` and its rules. */
 export class RegulatoryDomain {
   readonly #ctx: PluginContext
   readonly #parameters: Parameters
-  readonly #trouble: Trouble
   #rules: Regulatory | undefined
   /** The country before one was set. */
   #original: string | undefined
 
-  constructor(ctx: PluginContext, parameters: Parameters, trouble: Trouble) {
+  constructor(ctx: PluginContext, parameters: Parameters) {
     this.#ctx = ctx
     this.#parameters = parameters
-    this.#trouble = trouble
     const { channel, country } = parameters
     ctx.config.rule([channel.name], (get) => {
       // Another country in the same change has other rules: validated once they apply.
@@ -40,17 +37,10 @@ export class RegulatoryDomain {
   channel(): number {
     const wanted = this.#parameters.channel.get()
     const refusal = this.refusal(wanted)
-    if (refusal === undefined) {
-      this.#trouble.clear('wap-channel')
-      return wanted
-    }
     const { maxChannel = wanted, country = '' } = this.#rules ?? {}
-    this.#trouble.raise('wap-channel', {
-      text: refusal,
-      advice: `channel ${maxChannel} is used: set wap-chan`,
-      values: { channel: wanted, country, highest_channel: maxChannel },
-    })
-    return maxChannel
+    const values = { channel: wanted, country, highest_channel: maxChannel, _refusal: refusal ?? '' }
+    this.#ctx.errors.while('wap-channel', refusal !== undefined && values)
+    return refusal === undefined ? wanted : maxChannel
   }
 
   /** Applies the country. @throws RTK_ERR_NETWORK if the machine rejects it */

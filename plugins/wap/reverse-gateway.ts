@@ -1,6 +1,6 @@
 import type { PluginContext } from 'rtk-base/plugin'
 import { mqttLink, type Radio } from 'rtk-base/services'
-import type { Trouble } from './trouble.js'
+import { during } from './trouble.js'
 
 /** Worse than Ethernet (100) and the WiFi uplink (600) of NetworkManager: it is used where nothing else is. */
 const metric = 700
@@ -25,14 +25,12 @@ interface Applied {
 /** A client of the access point that provides internet access: a default route through it and its DNS server, while it is connected. */
 export class ReverseGateway {
   readonly #ctx: PluginContext
-  readonly #trouble: Trouble
   #applied: Applied | undefined
   #isClean = false
   #missed = 0
 
-  constructor(ctx: PluginContext, trouble: Trouble) {
+  constructor(ctx: PluginContext) {
     this.#ctx = ctx
-    this.#trouble = trouble
   }
 
   /** Current address and DNS server; empty without one. */
@@ -51,8 +49,9 @@ export class ReverseGateway {
     if (mac === '' || !address) {
       this.#missed += 1
       if (mac === '' || this.#missed >= mostMissed) await this.remove(radio)
-      if (mac === '') this.#trouble.clear('wap-revgw')
-      else if (this.#missed >= mostMissed) this.#reportAway(mac, address)
+      if (mac === '') this.#ctx.errors.while('wap-revgw', false)
+      else if (this.#missed >= mostMissed)
+        this.#ctx.errors.while('wap-revgw', { mac, cause: address === undefined ? 'not joined' : 'no address' })
       return
     }
     this.#missed = 0
@@ -60,8 +59,7 @@ export class ReverseGateway {
     const now = this.#applied
     if (now && now.name === wanted.name && now.ip === wanted.ip && now.dns === wanted.dns) return
     if (now) await this.remove(radio)
-    const what = `the reverse gateway ${mac} is not used`
-    await this.#trouble.during('wap-revgw', what, () => this.#apply(radio, wanted), { mac, cause: 'failed' })
+    await during(this.#ctx, 'wap-revgw', () => this.#apply(radio, wanted), { mac, cause: 'failed' })
   }
 
   async remove(radio: Radio): Promise<void> {
@@ -105,14 +103,6 @@ export class ReverseGateway {
   async #removeDns({ machine }: Radio, name: string): Promise<void> {
     const { code } = await machine.execFile('resolvectl', ['revert', name]).catch(() => ({ code: -1 }))
     if (code !== 0) await machine.execFile('resolvconf', ['-d', `${name}.rtk-base`]).catch(() => {})
-  }
-
-  #reportAway(mac: string, address: string | undefined): void {
-    const text = address === undefined ? 'is not joined to the access point' : 'has no address of the DHCP server'
-    this.#trouble.raise('wap-revgw', {
-      text: `the reverse gateway ${mac} ${text}: its route is removed until it is back (wap-revgw-mac)`,
-      values: { mac, cause: address === undefined ? 'not joined' : 'no address' },
-    })
   }
 }
 

@@ -2,21 +2,19 @@ import { isIPv4 } from 'rtk-base/link'
 import type { PluginContext } from 'rtk-base/plugin'
 import type { WapInfo } from 'rtk-base/schemas'
 import type { Radio, RadioStation } from 'rtk-base/services'
-import type { Trouble } from './trouble.js'
+import { during } from './trouble.js'
 
 const mostShown = 64
 
 /** The clients of the access point, and the end of those that were silent for too long. */
 export class Stations {
   readonly #ctx: PluginContext
-  readonly #trouble: Trouble
   readonly #leases: string
   #list: readonly (RadioStation & { ip: string })[] = []
 
   /** @param leases folder of the lease files */
-  constructor(ctx: PluginContext, trouble: Trouble, leases: string) {
+  constructor(ctx: PluginContext, leases: string) {
     this.#ctx = ctx
-    this.#trouble = trouble
     this.#leases = leases
   }
 
@@ -42,15 +40,11 @@ export class Stations {
   async read(radio: Radio, limit_s: number): Promise<boolean> {
     const { name } = radio.accessPoint
     const before = JSON.stringify(this.shown)
-    const isRead = await this.#trouble.during(
-      'wap-stations',
-      'the clients of the access point are not known',
-      async () => {
-        const stations = await radio.tools.stations(name)
-        const leases = await this.#readLeases(radio, name)
-        this.#list = stations.map((station) => ({ ...station, ip: leases.get(station.mac) ?? '' }))
-      },
-    )
+    const isRead = await during(this.#ctx, 'wap-stations', async () => {
+      const stations = await radio.tools.stations(name)
+      const leases = await this.#readLeases(radio, name)
+      this.#list = stations.map((station) => ({ ...station, ip: leases.get(station.mac) ?? '' }))
+    })
     if (!isRead) this.#list = []
     if (limit_s > 0) await this.#removeSilent(radio, name, limit_s)
     radio.reportClients(this.#list.length)
@@ -69,8 +63,7 @@ export class Stations {
   async #removeSilent({ tools }: Radio, name: string, limit_s: number): Promise<void> {
     const silent = this.#list.filter(({ inactive_ms }) => inactive_ms > limit_s * 1000)
     for (const { mac } of silent) {
-      const what = `the client ${mac} was silent for ${limit_s} s and could not be removed`
-      const isGone = await this.#trouble.during('wap-inactive', what, () => tools.removeStation(name, mac), {
+      const isGone = await during(this.#ctx, 'wap-inactive', () => tools.removeStation(name, mac), {
         mac,
         limit_s,
       })

@@ -1,5 +1,5 @@
 import type { PluginContext } from 'rtk-base/plugin'
-import type { ApnSettings, ErrorValues } from 'rtk-base/services'
+import type { ApnSettings } from 'rtk-base/services'
 import { type Access, reasonOf } from '../access.js'
 import type { Jobs } from '../jobs.js'
 import type { Readings } from '../state/readings.js'
@@ -71,7 +71,7 @@ export class ApnKeeper {
 
   /** `mob-apn`, `mob-user` or `mob-pswd` were changed. */
   async onChange(): Promise<void> {
-    this.#ctx.errors.clear('modem-apn')
+    this.#ctx.errors.while('modem-apn', false)
     this.#attempt = undefined
     this.#restartWaiting()
     // Without an own APN the SIM is looked at as if it were new.
@@ -103,7 +103,7 @@ export class ApnKeeper {
     const { connected, registered } = readings
     if (connected === true) {
       this.#restartWaiting()
-      this.#ctx.errors.clear('modem-apn')
+      this.#ctx.errors.while('modem-apn', false)
       await this.#settled()
     }
     if (connected === true || registered !== true || jobs.has('apn')) return
@@ -112,8 +112,7 @@ export class ApnKeeper {
     this.#restartWaiting()
     // Whether a connection stands is not known: nothing shows that another one is better.
     if (connected === undefined) await this.#settled()
-    else if (own())
-      this.#report('own', 'no data connection with the APN of mob-apn: check mob-apn, mob-user and mob-pswd')
+    else if (own()) this.#ctx.errors.while('modem-apn', { cause: 'own' })
     else await this.#next()
   }
 
@@ -203,16 +202,7 @@ export class ApnKeeper {
       return
     }
     if (!sim.settled) await this.#memory.setSim({ ...sim, settled: true })
-    if (candidates.length > 0)
-      this.#report(
-        'router',
-        'no data connection with the APN of the router: set mob-apn to the APN of the SIM operator',
-      )
-    else
-      this.#report(
-        'unlisted',
-        'no data connection, and the operator of the SIM is not in the table of APNs: set mob-apn manually',
-      )
+    this.#ctx.errors.while('modem-apn', { cause: candidates.length > 0 ? 'router' : 'unlisted' })
   }
 
   /** Unless the router has them already. */
@@ -239,8 +229,8 @@ export class ApnKeeper {
       const isKept = isSame({ ...actual, pswd: wanted.pswd }, wanted)
       this.#attempt = isKept ? undefined : { wanted, again_ms: this.#ctx.clock.monotonic() + rewrite_ms }
       if (isKept) return
-      const text = `the router does not keep the APN ${wanted.apn || '(automatic)'}: it is written again`
-      this.#report('not kept', text, { apn: wanted.apn })
+      const { apn } = wanted
+      this.#ctx.errors.while('modem-apn', { cause: 'not kept', apn, _apn: apn || '(automatic)' })
     } catch (error) {
       this.#attempt = { wanted, again_ms: this.#ctx.clock.monotonic() + retry_ms }
       this.#ctx.log.warn(
@@ -262,9 +252,5 @@ export class ApnKeeper {
   #restartWaiting(): void {
     this.#waiting_ms = 0
     this.#seen_ms = undefined
-  }
-
-  #report(cause: 'own' | 'router' | 'unlisted' | 'not kept', text: string, values: ErrorValues = {}): void {
-    this.#ctx.errors.raise('modem-apn', { text, values: { cause, ...values } })
   }
 }

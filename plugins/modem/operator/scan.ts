@@ -67,7 +67,7 @@ export class OperatorScan {
     if (access.absence !== '') throw unavailable(`no scan for operators: ${access.absence}`)
     if (readings.identity.value?.operatorControl === false)
       throw unavailable('no scan for operators: this modem cannot list them')
-    this.#ctx.errors.clear('modem-scan')
+    this.#ctx.errors.while('modem-scan', false)
     jobs.begin('scan', 'the modem scans for operators', () => this.#run())
   }
 
@@ -88,8 +88,7 @@ export class OperatorScan {
   }
 
   #failed(reason: string): void {
-    const text = `the scan for operators was cut (${reason}): run mobile-scan again`
-    this.#ctx.errors.raise('modem-scan', { text, values: { reason } })
+    this.#ctx.errors.while('modem-scan', { reason })
   }
 }
 

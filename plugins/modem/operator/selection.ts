@@ -1,5 +1,7 @@
 import type { ConfigKey, PluginContext, Source } from 'rtk-base/plugin'
-import { type ErrorValues, station } from 'rtk-base/services'
+import { station } from 'rtk-base/services'
+import { type Static, Type } from 'typebox'
+import { Value } from 'typebox/value'
 import { type Access, reasonOf } from '../access.js'
 import { knownNetworks } from '../apn/lookup.js'
 import type { Jobs } from '../jobs.js'
@@ -16,6 +18,9 @@ const laterLimit_ms = 1_800_000
 /** Maximum counted time between two readings: longer gaps mean an absent or busy modem. */
 const longestGap_ms = 60_000
 const stored = 'operator-failed'
+/** An operator with which the modem did not register. */
+const GivenUp = Type.Object({ plmn: Type.Integer(), waited_min: Type.Integer() })
+const valuesOf = (givenUp: Static<typeof GivenUp>) => ({ cause: 'not registered', ...givenUp })
 
 export interface SelectionDeps {
   access: Access
@@ -61,8 +66,8 @@ export class OperatorSelection {
 
   async start(reached: boolean): Promise<void> {
     this.#reached = reached
-    const text = await this.#ctx.store.get(stored)
-    if (typeof text === 'string') this.#ctx.errors.raise('modem-operator', { text, values: valuesIn(text) })
+    const givenUp = await this.#ctx.store.get(stored)
+    if (Value.Check(GivenUp, givenUp)) this.#ctx.errors.while('modem-operator', valuesOf(givenUp))
   }
 
   /** `mobile-operator` was changed. */
@@ -72,7 +77,7 @@ export class OperatorSelection {
     this.#reached = false
     this.#away_ms = 0
     this.#next_ms = Number.NEGATIVE_INFINITY
-    this.#ctx.errors.clear('modem-operator')
+    this.#ctx.errors.while('modem-operator', false)
     await this.#ctx.store.batch({ [stored]: undefined })
     this.settle()
   }
@@ -84,11 +89,7 @@ export class OperatorSelection {
     const now = readings.operator.value
     if (access.absence !== '' || jobs.has('operator') || this.#ctx.clock.monotonic() < this.#next_ms) return
     if (readings.identity.value?.operatorControl === false) {
-      if (wanted !== 0)
-        this.#ctx.errors.raise('modem-operator', {
-          text: 'this modem does not let an operator be selected: set mobile-operator to 0',
-          values: { cause: 'unsupported' },
-        })
+      if (wanted !== 0) this.#ctx.errors.while('modem-operator', { cause: 'unsupported' })
       return
     }
     // An unreadable selection counts as correct, unless an operator is wanted.
@@ -141,34 +142,24 @@ export class OperatorSelection {
   }
 
   async #giveUp(plmn: number): Promise<void> {
-    const minutes = Math.round(this.#away_ms / 60_000)
+    const givenUp = { plmn, waited_min: Math.round(this.#away_ms / 60_000) }
     this.#away_ms = 0
     this.#reached = false
     this.#givenUp = plmn
     this.#givingUp = true
-    const text = `the modem did not register with operator ${plmn} for ${minutes} min: the selection is automatic again`
-    const values = valuesIn(text)
-    this.#ctx.errors.raise('modem-operator', { text, values })
+    this.#ctx.errors.while('modem-operator', valuesOf(givenUp))
     try {
-      await this.#ctx.store.set(stored, text)
+      await this.#ctx.store.set(stored, givenUp)
       const { result, errors } = await this.#ctx.services
         .use(station)
         .change({ [this.#key.name]: 0 }, { source: 'plugin' })
       if (result === 'failed') throw new Error(errors?.[0]?.message)
     } catch (error) {
-      const reason = reasonOf(error)
-      const advice = `mobile-operator could not be set to 0 (${reason}): set it by hand`
-      this.#ctx.errors.raise('modem-operator', { text, advice, values: { ...values, reason } })
+      this.#ctx.errors.while('modem-operator', { ...valuesOf(givenUp), reason: reasonOf(error) })
     } finally {
       this.#givingUp = false
     }
     this.#next_ms = Number.NEGATIVE_INFINITY
     this.settle()
   }
-}
-
-/** Of the stored text: a restart has only the text. */
-const valuesIn = (text: string): ErrorValues => {
-  const [plmn = 0, waited_min = 0] = (text.match(/\d+/g) ?? []).map(Number)
-  return { cause: 'not registered', plmn, waited_min }
 }

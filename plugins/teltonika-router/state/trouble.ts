@@ -1,4 +1,5 @@
 import type { PluginContext } from 'rtk-base/plugin'
+import type { ErrorValues } from 'rtk-base/services'
 import type { RouterLink } from '../link/router-link.js'
 import { type CertificatePin, confirmationOf, type Pin } from '../transport/certificate.js'
 
@@ -36,30 +37,24 @@ export class RouterTrouble {
     if (state === 'online' || isLocked !== this.#wasLocked) this.#since_ms = now_ms
     this.#wasLocked = isLocked
     const lasted_ms = now_ms - this.#since_ms
-    if (state === 'certificate') {
-      const { pinned, waiting } = this.#pin
-      const how = waiting
-        ? `confirm it: ${confirmationOf(waiting)}`
-        : 'router-certificate shows it, router-certificate=accept FINGERPRINT confirms it'
-      const text = `the router ${seen(waiting)} instead of the certificate ${pinned?.fingerprint}`
-      const values = { shown: waiting?.fingerprint ?? '', wanted: pinned?.fingerprint ?? '' }
-      errors.raise('router-certificate', { text, advice: `if it was replaced or reset, ${how}`, values })
-    } else errors.clear('router-certificate')
-    if (isLocked && lasted_ms >= locked_ms) {
+    errors.while('router-certificate', state === 'certificate' && this.#otherCertificate())
+    if (!isLocked || lasted_ms >= locked_ms) {
       const reason = withoutCountdown(error)
       // Without a note of it no password is tried: the router blocks after ten.
-      const text = /store could not be written/.test(reason) ? `no login to the router is tried: ${reason}` : reason
-      const advice = text === reason ? '' : 'see the error store-unwritable'
-      errors.raise('router-login', { text, advice, values: { reason } })
-    } else if (!isLocked) errors.clear('router-login')
+      errors.while('router-login', isLocked && { reason, _unnoted: /store could not be written/.test(reason) })
+    }
     const isSilent = ['searching', 'offline', 'restarting'].includes(state)
-    if (isSilent && lasted_ms >= offline_ms) {
-      const text = answersGarbage
-        ? `the answer from the address of the router cannot be read (${error}): check that it is the router, and restart it`
-        : `the router does not answer (${error}): check its cable and power`
-      const values = { unreadable: answersGarbage, reason: error }
-      errors.raise('router-offline', { text, advice: 'retrying automatically', values })
-    } else if (!isSilent) errors.clear('router-offline')
+    if (!isSilent || lasted_ms >= offline_ms)
+      errors.while('router-offline', isSilent && { unreadable: answersGarbage, reason: error })
+  }
+
+  #otherCertificate(): ErrorValues {
+    const { pinned, waiting } = this.#pin
+    const how = waiting
+      ? `confirm it: ${confirmationOf(waiting)}`
+      : 'router-certificate shows it, router-certificate=accept FINGERPRINT confirms it'
+    const values = { shown: waiting?.fingerprint ?? '', wanted: pinned?.fingerprint ?? '' }
+    return { ...values, _seen: seen(waiting), _how: how }
   }
 }
 

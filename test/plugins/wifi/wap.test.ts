@@ -350,7 +350,7 @@ t.test('a radio with rules of its own does not take those of another country: th
       regulatory: async () => rules(own),
     }
     const radio = { accessPoint: { name: 'wlan0' }, tools } as never
-    return new RegulatoryDomain(ctx, parameters, {} as never).apply(radio)
+    return new RegulatoryDomain(ctx, parameters).apply(radio)
   }
   await t.rejects(apply('US'), { message: /keeps the rules of country US/ })
   await t.resolves(apply('99'), 'a driver that does not name its country')
