@@ -9,6 +9,9 @@ export const EcefShape = Type.Object({ x: number, y: number, z: number })
 /** An `Enu`. */
 export const EnuShape = Type.Object({ east: number, north: number, up: number })
 
+/** The values of a standing error. `ctx.errors.while` leaves out those that it cannot show. */
+export const ErrorValuesShape = Type.Unsafe<ErrorValues>(Type.Record(Type.String(), Type.Unknown()))
+
 /** A `Trouble`, as `ctx.errors.raise` takes it. */
 export const TroubleShape = Type.Object({
   text: Type.String(),

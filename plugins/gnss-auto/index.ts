@@ -81,24 +81,17 @@ class Search {
   /** @returns whether the driver of the only receiver is loaded */
   async #decide(found: readonly Found[], ports: readonly string[], reasons: readonly string[]): Promise<boolean> {
     const { errors, services, log, status } = this.#ctx
-    for (const code of ['receiver-not-found', 'receivers-found', 'receiver-driver']) errors.clear(code)
+    for (const code of ['receiver-not-found', 'receivers-found', 'receiver-driver']) errors.while(code, false)
     const [first, ...more] = found
     if (!first) {
       const where = ports.length === 0 ? 'there is no serial device' : `none answers at ${ports.join(', ')}`
-      errors.raise('receiver-not-found', {
-        text: `no receiver is found: ${[where, ...reasons].join('; ')}`,
-        advice: 'check its power and cable, or name its port (gnss-auto.ports)',
-        values: { tried: [...ports, ...reasons].join('; ') || '-' },
-      })
+      const tried = [...ports, ...reasons].join('; ') || '-'
+      errors.while('receiver-not-found', { tried, _finding: [where, ...reasons].join('; ') })
       return false
     }
     if (more.length > 0) {
       const all = found.map(({ family, port }) => `${family.maker} at ${port}`).join(', ')
-      errors.raise('receivers-found', {
-        text: `there is more than one receiver: ${all}`,
-        advice: 'name the port of the one to use (gnss-auto.ports)',
-        values: { all },
-      })
+      errors.while('receivers-found', { all })
       return false
     }
     const { family, port, baud } = first
@@ -109,11 +102,7 @@ class Search {
       await services.use(standbyPlugins).load(plugin, { port, ...(baud > 0 && { baud }) })
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
-      errors.raise('receiver-driver', {
-        text: `a receiver of ${maker} is at ${port}, but its plugin ${plugin} does not run: ${reason}`,
-        advice: 'correct what the reason names',
-        values: { maker, port, plugin, reason },
-      })
+      errors.while('receiver-driver', { maker, port, plugin, reason })
       return false
     }
     status(`${maker} at ${port}`)

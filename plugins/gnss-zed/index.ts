@@ -1,4 +1,4 @@
-import { noSimulator, portFrom, SimulatedLine } from 'rtk-base/link'
+import { portFrom, SimulatedLine } from 'rtk-base/link'
 import { definePlugin } from 'rtk-base/plugin'
 import { type ReceiverSettings, receiver, receiverSettings, simulatedReceiver, station } from 'rtk-base/services'
 import { rebootZed, resetZed } from './commands.js'
@@ -60,12 +60,7 @@ export default definePlugin({
   async start(ctx, handoff, { zed, isSimulated, take }) {
     if (isSimulated) {
       ctx.services.watch(simulatedReceiver, (there) => {
-        if (there) ctx.errors.clear('receiver-simulator')
-        else
-          ctx.errors.raise('receiver-simulator', {
-            text: noSimulator,
-            advice: 'list simulated-receiver, or set gnss-zed.port',
-          })
+        ctx.errors.while('receiver-simulator', !there)
       })
     }
     ctx.services.watch(receiverSettings, (now) => {

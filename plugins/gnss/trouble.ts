@@ -16,7 +16,7 @@ export function watchTrouble(ctx: PluginContext, observed: Observed): void {
     if (!receiver) {
       dataAt_ms = now_ms
       answerAt_ms = now_ms
-      for (const code of codes) ctx.errors.clear(code)
+      for (const code of codes) ctx.errors.while(code, false)
       return
     }
     const { link, place, recording } = receiver
@@ -24,22 +24,13 @@ export function watchTrouble(ctx: PluginContext, observed: Observed): void {
     if (isUp || (recording?.ended && !recording.isEmpty)) dataAt_ms = now_ms
     // A receiver that sends but never answers would stall everything silently. Its time limit starts with the link.
     if (!isUp || receiver.mode === 'listening' || isIdentified(receiver)) answerAt_ms = now_ms
-    if (now_ms - Math.min(dataAt_ms, answerAt_ms) < patience_ms) ctx.errors.clear('gnss-link')
-    else {
-      const { port = 'its port', advice = 'check its cable and its power' } = place ?? {}
-      const text = `no ${isUp ? 'answer' : 'data'} from the receiver at ${port}: ${advice}`
-      ctx.errors.raise('gnss-link', { text, severity: 'silences', values: { port, what: isUp ? 'answer' : 'data' } })
-    }
-
+    const isSilent = now_ms - Math.min(dataAt_ms, answerAt_ms) >= patience_ms
+    const { port = 'its port', advice = 'check its cable and its power' } = place ?? {}
+    const silence = { port, what: isUp ? 'answer' : 'data', _advice: advice }
+    ctx.errors.while('gnss-link', isSilent && silence, { severity: 'silences' })
     for (const fault of ['short', 'open'] as const) {
-      if (observed.antenna !== fault) ctx.errors.clear(`antenna-${fault}`)
-      else
-        ctx.errors.raise(`antenna-${fault}`, {
-          text: `the antenna is ${fault}: check its cable and connectors`,
-          advice: observed.held === 'antenna' ? 'no RTCM is sent until then (option antennaHold)' : '',
-          values: { held: observed.held === 'antenna' },
-          severity: 'silences',
-        })
+      const stands = observed.antenna === fault && { held: observed.held === 'antenna' }
+      ctx.errors.while(`antenna-${fault}`, stands, { severity: 'silences' })
     }
     reportRadio(ctx, observed)
   })
@@ -50,34 +41,12 @@ const codes = ['gnss-link', 'antenna-short', 'antenna-open', 'gnss-jammed', 'gns
 /** Interference, spoofing, missing signals. */
 function reportRadio({ errors }: PluginContext, observed: Observed): void {
   const { radio, signals, antennaWatch, receiver } = observed
-  if (!radio.jammed) errors.clear('gnss-jammed')
-  else {
-    const bands = radio.worst.map(({ band }) => band)
-    errors.raise('gnss-jammed', {
-      text: `strong interference in the ${bands.join(' and ')} band: the receiver can hardly work`,
-      advice: 'look for a transmitter, a jammer or a faulty active antenna nearby; gnss.state.rf shows its strength',
-      severity: 'silences',
-      values: { bands: bands.join(', ') },
-    })
-  }
-  if (!radio.spoofed) errors.clear('gnss-spoofed')
-  else {
-    const isHeld = observed.held === 'spoofed'
-    const then = isHeld ? 'no RTCM is sent until spoofing ends (option spoofedHold)' : 'RTCM is still sent'
-    errors.raise('gnss-spoofed', {
-      text: `the receiver reports spoofed signals: ${then}`,
-      advice: 'look for a transmitter or repeater nearby',
-      severity: isHeld ? 'silences' : 'degrades',
-      values: { held: isHeld },
-    })
-  }
+  const bands = radio.jammed ? radio.worst.map(({ band }) => band) : []
+  const jamming = { bands: bands.join(', '), _bands: bands.join(' and ') }
+  errors.while('gnss-jammed', radio.jammed && jamming, { severity: 'silences' })
+  const held = observed.held === 'spoofed'
+  errors.while('gnss-spoofed', radio.spoofed && { held }, { severity: held ? 'silences' : 'degrades' })
   // An antenna that fails, or a receiver that is away, has an entry of its own.
   const troubles = receiver?.link === 'up' && !antennaWatch.fails ? signals.troubles(observed.now_ms()) : []
-  if (troubles.length === 0) errors.clear('gnss-signals')
-  else
-    errors.raise('gnss-signals', {
-      text: troubles.join('; '),
-      severity: 'silences',
-      values: { troubles: troubles.join('; ') },
-    })
+  errors.while('gnss-signals', troubles.length > 0 && { troubles: troubles.join('; ') }, { severity: 'silences' })
 }

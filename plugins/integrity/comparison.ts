@@ -33,7 +33,8 @@ export function compare(
   const distance_m = distance(live.position, expected)
   const isExplained = Math.hypot(offset.east, offset.north) <= limits_m[0] && Math.abs(offset.up) <= limits_m[1]
   const agrees = distance_m > most_m ? false : isExplained || undefined
-  return { agrees, distance_m, limits_m, offset, text: offsetText(offset), hint: heightHint(offset, geoidSeparation_m) }
+  const hint = heightHint(offset, geoidSeparation_m)
+  return { agrees, distance_m, limits_m, offset, text: offsetText(offset), hint, mistakenHeight: hint !== '' }
 }
 
 /** A height difference this close to the geoid separation is taken for it. */

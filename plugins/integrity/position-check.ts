@@ -113,6 +113,7 @@ export class PositionCheck {
       return {
         ...comparison,
         unverified: true,
+        mistakenHeight: false,
         hint: `; this position rests on ${whose}, and that of their base may be wrong`,
       }
     }

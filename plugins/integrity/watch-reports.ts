@@ -1,7 +1,8 @@
 /** Warns while a base is in use: missing evidence, or evidence that contradicts the reference. */
-import { offsetText, roundTo } from 'rtk-base/gnss'
-import type { PluginContext, Trouble } from 'rtk-base/plugin'
-import { TroubleShape } from 'rtk-base/schemas'
+import { type Enu, offsetText, roundTo } from 'rtk-base/gnss'
+import type { PluginContext } from 'rtk-base/plugin'
+import { ErrorValuesShape } from 'rtk-base/schemas'
+import type { ErrorValues } from 'rtk-base/services'
 import { type Static, Type } from 'typebox'
 import type { MovementWatch } from './code/movement.js'
 import { heightHint } from './comparison.js'
@@ -9,22 +10,17 @@ import { unwatched_ms } from './limits.js'
 
 const look_ms = 60_000
 
-const unwatchedText: Trouble = {
-  text: 'for 3 min neither the ranges of at least 8 satellites nor a second fix has located the antenna: a slow move would go unnoticed',
-  advice: 'check the view of the sky, and whether other software configures the receiver',
-}
-
 const Report = Type.Enum(['gnss-unwatched', 'gnss-reference-doubtful'])
 type Report = Static<typeof Report>
 
 /** The raised reports, for the next instance of the plugin. */
-export const ReportsSnapshot = Type.Array(Type.Tuple([Report, TroubleShape]))
+export const ReportsSnapshot = Type.Array(Type.Tuple([Report, ErrorValuesShape]))
 type ReportsSnapshot = Static<typeof ReportsSnapshot>
 
 export class WatchReports {
   readonly #errors: PluginContext['errors']
   readonly #geoidSeparation_m: () => number | undefined
-  #standing = new Map<Report, Trouble>()
+  #standing = new Map<Report, ErrorValues>()
   #seenAt_ms = 0
   #lookedAt_ms = 0
   #advice = ''
@@ -43,7 +39,7 @@ export class WatchReports {
 
   /** The base is no longer in use. */
   end(): void {
-    for (const report of [...this.#standing.keys()]) this.#clear(report)
+    for (const report of [...this.#standing.keys()]) this.#while(report, undefined)
   }
 
   snapshot(): ReportsSnapshot {
@@ -51,38 +47,31 @@ export class WatchReports {
   }
 
   restore(standing: ReportsSnapshot): void {
-    for (const [report, trouble] of standing) this.#raise(report, trouble)
+    for (const [report, values] of standing) this.#while(report, values)
   }
 
   /** Called every second while the base is in use. */
   second(movement: MovementWatch, now_ms: number): void {
-    if (movement.delta_m(now_ms) !== undefined) {
-      this.#seenAt_ms = now_ms
-      this.#clear('gnss-unwatched')
-    } else if (now_ms - this.#seenAt_ms >= unwatched_ms && !this.#standing.has('gnss-unwatched')) {
-      this.#raise('gnss-unwatched', unwatchedText)
-    }
+    const isWatched = movement.delta_m(now_ms) !== undefined
+    if (isWatched) this.#seenAt_ms = now_ms
+    if (isWatched || now_ms - this.#seenAt_ms >= unwatched_ms) this.#while('gnss-unwatched', isWatched ? undefined : {})
     if (now_ms - this.#lookedAt_ms < look_ms) return
     this.#lookedAt_ms = now_ms
-    const stands = this.#standing.has('gnss-reference-doubtful')
-    const offset = movement.doubtful(now_ms, stands)
-    if (!offset) this.#clear('gnss-reference-doubtful')
-    else if (!stands) {
-      const where = `by the ranges of the last 30 min the antenna is at ${offsetText(offset)} from the reference`
-      const hint = heightHint(offset, this.#geoidSeparation_m())
-      const then = `RTCM is still sent: check the reference position${hint}; if it is wrong, ${this.#advice}`
-      const values = { east_m: roundTo(offset.east, 1), north_m: roundTo(offset.north, 1), up_m: roundTo(offset.up, 1) }
-      this.#raise('gnss-reference-doubtful', { text: where, advice: then, values })
-    }
+    const offset = movement.doubtful(now_ms, this.#standing.has('gnss-reference-doubtful'))
+    this.#while('gnss-reference-doubtful', offset && this.#valuesOf(offset))
   }
 
-  /** Neither report stops RTCM. */
-  #raise(report: Report, trouble: Trouble): void {
-    this.#standing.set(report, trouble)
-    this.#errors.raise(report, { severity: 'doubts', ...trouble })
+  #valuesOf(offset: Enu): ErrorValues {
+    const values = { east_m: roundTo(offset.east, 1), north_m: roundTo(offset.north, 1), up_m: roundTo(offset.up, 1) }
+    const hint = heightHint(offset, this.#geoidSeparation_m())
+    return { ...values, _offset: offsetText(offset), _hint: hint, _remedy: this.#advice }
   }
 
-  #clear(report: Report): void {
-    if (this.#standing.delete(report)) this.#errors.clear(report)
+  /** A report keeps the values that it began with. Neither of them stops RTCM. */
+  #while(report: Report, values: ErrorValues | undefined): void {
+    if ((values !== undefined) === this.#standing.has(report)) return
+    if (values) this.#standing.set(report, values)
+    else this.#standing.delete(report)
+    this.#errors.while(report, values, { severity: 'doubts' })
   }
 }

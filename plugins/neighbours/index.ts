@@ -62,14 +62,9 @@ export default definePlugin({
     watch.start(list.get(), handoff.get('kept', Kept))
     const report = () => {
       ctx.status(watch.text)
-      if (watch.effect !== 'holds') ctx.errors.clear('neighbours-contradict')
-      else
-        ctx.errors.raise('neighbours-contradict', {
-          text: `no RTCM is sent, because neighbouring bases contradict the position: ${watch.text}`,
-          advice: `${watch.advice}; neighbours-effect=degraded sends RTCM all the same`,
-          severity: 'silences',
-          values: watch.values,
-        })
+      const { advice, effect, text, values } = watch
+      const seen = effect === 'holds' && { ...values, _finding: text, _advice: advice }
+      ctx.errors.while('neighbours-contradict', seen, { severity: 'silences' })
     }
     ctx.on(watch.onChange, report)
     report()

@@ -26,14 +26,13 @@ import { type Event, type State, states } from './procedure/table.js'
 import {
   confirmedReason,
   confirmedText,
-  doubtText,
-  driftText,
-  elsewhereText,
-  frameText,
+  doubtValues,
+  driftValues,
+  frameValues,
   sameReferenceText,
   stoppedReason,
   stoppedText,
-  untransformedText,
+  untransformedValues,
 } from './procedure/texts.js'
 import { datedPosition, differs, isUndeclared, surveyDatum } from './reference/datum.js'
 import { type Override, overrideOf, whereText } from './reference/override.js'
@@ -223,8 +222,7 @@ export class ReferenceStation implements ProcedureStatus {
     const survey = store.get('survey')
     if (survey)
       this.surveyor.restore(before?.progress ? { ...survey, state: 'running', progress: before.progress } : survey)
-    const elsewhere = store.get('elsewhere')
-    if (elsewhere) this.#reports.raise('gnss-reference-moved', { ...elsewhereText(''), ...elsewhere })
+    this.#reports.while('gnss-reference-moved', store.get('elsewhere'))
     await this.references.recall()
     this.compareFrames()
     this.surveyor.asked = before?.asked
@@ -251,10 +249,10 @@ export class ReferenceStation implements ProcedureStatus {
     const wanted = frame ? { frame, epoch: '' } : this.#parameters.datum.wanted()
     const isTransformed = frame !== undefined && used && frameNamed(used.frame) && epochNamed(used.epoch) !== undefined
     if (used && !isTransformed && differs(used, wanted))
-      this.#reports.raise('gnss-reference-frame', frameText(used, wanted, runs))
+      this.#reports.while('gnss-reference-frame', frameValues(used, wanted, runs))
     else if (frame && !runs && chosen?.method === 'manual' && chosen.datum?.frame !== frame)
-      this.#reports.raise('gnss-reference-frame', untransformedText(chosen.datum, frame))
-    else this.#reports.clear('gnss-reference-frame')
+      this.#reports.while('gnss-reference-frame', untransformedValues(chosen.datum, frame))
+    else this.#reports.while('gnss-reference-frame', undefined)
     this.compareDrift()
   }
 
@@ -271,16 +269,14 @@ export class ReferenceStation implements ProcedureStatus {
     const { drift } = this
     const { chosen } = this.references
     const isMeant = this.#parameters.announced().epoch !== undefined
-    if (chosen?.datum && drift && !isMeant && drift.since_m >= mostDrift_m)
-      this.#reports.raise('gnss-reference-drift', driftText(chosen.datum, drift))
-    else this.#reports.clear('gnss-reference-drift')
+    const isFar = drift !== undefined && !isMeant && drift.since_m >= mostDrift_m
+    this.#reports.while('gnss-reference-drift', isFar && chosen?.datum ? driftValues(chosen.datum, drift) : undefined)
   }
 
   #doubts(comparison: PositionComparison | undefined): void {
     // Until the doubt has ended: the positions that decide it must not follow that base again.
     this.#awaitsPlain = comparison !== undefined && (this.#awaitsPlain || comparison.unverified === true)
-    if (comparison) this.#reports.raise('gnss-initial', doubtText(comparison, this.references.chosenMethod))
-    else this.#reports.clear('gnss-initial')
+    this.#reports.while('gnss-initial', comparison && doubtValues(comparison, this.references.chosenMethod))
   }
 
   // ── what people ask for ───────────────────────────────────────────────────────────────────────────────────────────
@@ -323,7 +319,7 @@ export class ReferenceStation implements ProcedureStatus {
     if (problem) throw unavailable(problem)
     if (this.state === 'survey' || this.state === 'idle') this.#survey?.done()
     else {
-      this.#reports.clear('gnss-survey')
+      this.#reports.while('gnss-survey', undefined)
       if (this.references.noteChosen() !== 'none') this.#run?.dispatch('reference changed')
     }
     return 'the incomplete survey-in is the surveyed reference'
@@ -343,9 +339,9 @@ export class ReferenceStation implements ProcedureStatus {
     await this.#store.set('confirmation', { reference: signatureOf(chosen), t: this.#utc_s(), by })
     const done = await this.#checkConfirmation()
     if (done) return done
-    const { text, advice } = confirmedText(integrity.needed_m)
-    if (this.state === 'moved') this.#reports.raise('gnss-moved', confirmedText(integrity.needed_m))
-    return `${text}; ${advice}`
+    const { needed_m } = integrity
+    if (this.state === 'moved') this.#reports.while('gnss-moved', { confirmed: true, needed_m })
+    return confirmedText(needed_m)
   }
 
   /** The station reports that the antenna is not at its reference. */
@@ -378,7 +374,7 @@ export class ReferenceStation implements ProcedureStatus {
     this.#ctx.log.warn({ by }, `the reference was confirmed; ${where}`)
     if (isAccurate) integrity.notePosition()
     integrity.settle()
-    this.#reports.clear('gnss-reference-moved', 'gnss-survey')
+    for (const report of ['gnss-reference-moved', 'gnss-survey'] as const) this.#reports.while(report, undefined)
     this.surveyor.asked = undefined
     this.surveyor.abort(confirmedReason)
     const stored = this.references.confirm(chosen, override)
@@ -398,7 +394,7 @@ export class ReferenceStation implements ProcedureStatus {
     const takenBack = isChoice ? this.references.override : undefined
     if (takenBack) await this.references.takeBack()
     await this.references.noteManual(by)
-    this.#reports.clear('gnss-reference-moved')
+    this.#reports.while('gnss-reference-moved', undefined)
     await this.#store.set('elsewhere', undefined)
     const isUnconfirmed = this.#store.get('confirmation') !== undefined
     await this.#store.set('confirmation', undefined)
@@ -438,7 +434,7 @@ export class ReferenceStation implements ProcedureStatus {
     const left = this.#store.get('left')
     this.#leave(noted)
     this.#integrity?.settle()
-    this.#reports.clear('gnss-survey')
+    this.#reports.while('gnss-survey', undefined)
     if (this.references.chosenMethod === 'manual') this.surveyor.abort('another reference was chosen')
     this.#run?.dispatch('reference changed')
     if (!left || !this.references.isAt(left.arp, left.t)) return

@@ -17,7 +17,7 @@ export interface StoredValues {
   trusted: unknown
   suspicion: unknown
   /** The error "reference moved by …" with the parts of its text, until the next change. */
-  elsewhere: { text: string; values: ErrorValues }
+  elsewhere: ErrorValues
   /** A person's override of the move evidence, until another reference is chosen. */
   override: Override
   /**

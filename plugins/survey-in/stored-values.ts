@@ -79,7 +79,7 @@ export const storedValues = {
   manual: Type.Object({ entry: text, t: number, by: text }),
   trusted: Type.Unknown(),
   suspicion: Type.Unknown(),
-  elsewhere: Type.Object({ text, values: Type.Record(Type.String(), Type.Union([text, number, flag])) }),
+  elsewhere: Type.Record(Type.String(), Type.Union([text, number, flag])),
   override: Type.Object({
     reference: text,
     t: number,

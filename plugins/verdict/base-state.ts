@@ -1,9 +1,7 @@
 import type { Dispose, Event, PluginContext } from 'rtk-base/plugin'
-import type { BaseStateName, gnssStatuses, UpdateStateName } from 'rtk-base/schemas'
+import type { BaseStateName, UpdateStateName } from 'rtk-base/schemas'
 import { device, firmwareInstaller, type ProcedureWish, procedureStatus, receiver, rtcmStream } from 'rtk-base/services'
 import { silentCode } from './rules.js'
-
-type GnssStatus = (typeof gnssStatuses)[number]
 
 /** A station has this long after its start, a survey-in, a move and a person's wish before missing RTCM means `degraded`. */
 const startTime_ms = 120_000
@@ -33,21 +31,6 @@ export function baseState({ stopping, updating, status, sending, elapsed_ms }: B
   const stuck = status === 'moved' || status === 'fault'
   return elapsed_ms < startTime_ms && !stuck ? 'starting' : 'degraded'
 }
-
-/** Advice by the status of the procedure; a survey-in is no fault. */
-export const statusAdvice: Readonly<Record<Exclude<GnssStatus, 'survey'>, string>> = {
-  offline: 'check the cable and the power of the receiver; its port is reopened automatically',
-  stalled: 'check the power of the receiver and the line to it',
-  identify: 'the receiver is polled again; if this lasts, check that the line works in both directions',
-  configure: 'the receiver is configured again; if this lasts, check that the line works in both directions',
-  acquire:
-    'if this lasts, check the antenna and its view of the sky, and whether other software configures the receiver',
-  initial: 'if this lasts, check the antenna and its view of the sky, or raise gnss-initial-accuracy',
-  fixed: 'check the antenna and its view of the sky, and the state of each plugin with `rtk-base plugins`',
-  moved: 'set or choose another reference (gnss-ref-chosen), or send start-survey-in',
-  fault: 'check whether other software configures the receiver; it is retried every minute',
-}
-const usualAdvice = 'check the receiver, and the state of each plugin with `rtk-base plugins`'
 
 export interface SummaryFacts {
   base: BaseStateName
@@ -160,13 +143,8 @@ export class BaseState {
       .use(device)
       .errors()
       .some(({ severity }) => severity === 'silences')
-    if (state !== 'degraded' || isExplained || isBrief) errors.clear(silentCode)
-    else
-      errors.raise(silentCode, {
-        text: `no RTCM goes out: ${this.#reason()}`,
-        advice: (statusAdvice as Readonly<Record<string, string>>)[status ?? ''] ?? usualAdvice,
-        values: { status: status ?? '', reason: this.#reason() },
-      })
+    const stands = state === 'degraded' && !isExplained && !isBrief
+    errors.while(silentCode, stands && { status: status ?? '', reason: this.#reason() })
   }
 
   #reason(): string {

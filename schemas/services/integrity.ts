@@ -42,6 +42,8 @@ export interface PositionComparison {
   readonly text: string
   /** Likely cause, for people, as the end of a sentence (`; the difference in height equals …`); '' if none. */
   readonly hint: string
+  /** The difference is that between heights above mean sea level and above the ellipsoid. */
+  readonly mistakenHeight: boolean
   /** The position depends on corrections from a base whose position is not verified, and there is no position without corrections. */
   readonly unverified?: true
   /** The comparison for the position with corrections from an unverified base, if that position contradicts this one. */

@@ -64,6 +64,7 @@ import type {
   SatelliteResidual,
 } from '../../schemas/services.js'
 import { arpFrame, msmFrame, until } from '../harness/index.js'
+import { errorsOf } from '../harness/standing-errors.js'
 import { Scene } from './support/phase-scenes.js'
 
 const here = { x: 3_925_405.8088, y: 274_491.1138, z: 5_002_842.746 }
@@ -1636,10 +1637,18 @@ t.test('baselines hold for the very same base that was not looked at again', asy
 t.test('a base in use is reported without evidence for 3 min, and when the ranges doubt its reference', async (t) => {
   const raised = new Map<string, unknown>()
   const calls: string[] = []
+  const heard = errorsOf('integrity')
   const errors = {
-    raise: (code: string, trouble: unknown) => calls.push(`+${code}`) && raised.set(code, trouble),
-    clear: (code: string) => calls.push(`-${code}`) && raised.delete(code),
-  } as unknown as PluginContext['errors']
+    ...heard,
+    while(...given: Parameters<typeof heard.while>) {
+      const [code] = given
+      const entry = heard.while(...given)
+      calls.push(`${entry ? '+' : '-'}${code}`)
+      if (entry) raised.set(code, entry)
+      else raised.delete(code)
+      return entry
+    },
+  }
   const state = {
     delta_m: undefined as number | undefined,
     offset: undefined as Enu | undefined,
@@ -1662,7 +1671,7 @@ t.test('a base in use is reported without evidence for 3 min, and when the range
   }
   reports.begin(begun_ms, 'choose another one')
   t.same([second(seen_ms), second(seen_ms + 1), second(seen_ms + 2)], [[], [unwatched], [unwatched]])
-  t.match(raised.get(unwatched), { severity: 'doubts', text: /for 3 min/, advice: /^check the view/ })
+  t.match(raised.get(unwatched), { severity: 'doubts', why: /for 3 min/, advice: /^check the view/ })
   t.same([second(seen_ms + 3, 0), second(seen_ms + 180_002), second(seen_ms + 180_003)], [[], [], [unwatched]])
   t.same(calls, [`+${unwatched}`, `-${unwatched}`, `+${unwatched}`], 'each once')
   reports.end()
@@ -1674,7 +1683,7 @@ t.test('a base in use is reported without evidence for 3 min, and when the range
   t.same([second(begun_ms + 59_999, 1), second(begun_ms + 60_000, 1)], [[], [doubtful]])
   t.match(raised.get(doubtful), {
     severity: 'doubts',
-    text: /the antenna is at E \+0\.0 \/ N -0\.1 \/ U \+45\.0 m from the reference$/,
+    why: /the antenna is at E \+0\.0 \/ N -0\.1 \/ U \+45\.0 m from the reference$/,
     advice: /^RTCM is still sent: .* height above mean sea level .*; if it is wrong, choose another one$/,
     values: { east_m: 0, north_m: -0.1, up_m: 45 },
   })
@@ -1702,7 +1711,7 @@ t.test('a monitor that was reloaded knows what the one before knew, and for how 
     on: (event: unknown, listener: (event: unknown) => void) => listeners.set(event, listener),
     timers: { every: () => {} },
     log: { error: t.fail },
-    errors: { raise: () => {}, clear: () => {} },
+    errors: { while: () => {} },
     services: { find: (token: unknown) => services.get(token), watch: (_: unknown, fn: () => void) => fn() },
     dataDir: () => dir,
   } as unknown as PluginContext

@@ -79,9 +79,7 @@ export class Configurator {
       return { written: applied.written, refused: applied.refused }
     } catch (error) {
       if (!(error instanceof NotConfigured)) throw error
-      const advice = 'no RTCM is sent until it is configured'
-      const values = { reason: error.message }
-      this.#ctx.errors.raise(errorCode, { text: error.message, advice, severity: 'silences', values })
+      this.#ctx.errors.while(errorCode, { reason: error.message }, { severity: 'silences' })
       throw unavailable(error.message)
     }
   }
@@ -187,14 +185,9 @@ export class Configurator {
     const { errors, timers } = this.#ctx
     const shown =
       differences.slice(0, 3).join('; ') + (differences.length > 3 ? `; ${differences.length - 3} more` : '')
-    errors.raise(changedCode, {
-      text: `other software changed the receiver: ${shown}`,
-      advice: 'the change is reverted; check for other software connected to the receiver',
-      severity: 'silences',
-      values: { changes: shown },
-    })
+    errors.while(changedCode, { changes: shown }, { severity: 'silences' })
     this.#endOfChanged()
-    const end = timers.after(changedShown_ms, () => errors.clear(changedCode))
+    const end = timers.after(changedShown_ms, () => void errors.while(changedCode, false))
     this.#endOfChanged = () => void end()
   }
 
@@ -202,8 +195,8 @@ export class Configurator {
     const { log, errors } = this.#ctx
     this.#unexpected = unexpected
     if (refused.length > 0) log.warn({ refused }, 'the receiver rejects these keys; it works without them')
-    if (!overload) errors.clear(errorCode)
-    else errors.raise(errorCode, { text: overload, severity: 'silences', values: { reason: overload } })
+    const tooMuch = overload !== '' && { reason: overload, _configured: true }
+    errors.while(errorCode, tooMuch, { severity: 'silences' })
   }
 
   async #raise(steps: readonly Step[], port: ubx.PortName): Promise<void> {

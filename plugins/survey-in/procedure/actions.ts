@@ -25,13 +25,9 @@ import type { Reports } from './reports.js'
 import type { SurveyStep } from './survey-step.js'
 import { type Action, type Event, isConfirmed, isPlaced, type State } from './table.js'
 import {
-  againAdvice,
   anotherAdvice,
-  confirmedText,
-  correctionsText,
-  elsewhereText,
-  faultText,
-  heldText,
+  correctionsValues,
+  heldValues,
   holdReason,
   isStillWrong,
   isWrongBase,
@@ -107,7 +103,7 @@ export class Actions {
         this.#reportMove(event)
         break
       case 'report fault':
-        reports.raise('gnss-fault', faultText(base.trouble, 'everything is tried again every minute'))
+        reports.while('gnss-fault', { reason: base.trouble, again: false })
         break
     }
   }
@@ -126,7 +122,7 @@ export class Actions {
     judge.hold(holdReason(event, evidence, base))
     // A fault that was reported stands until the base is trusted, or a rover.
     if (isWrongBase(event) && !reports.stands('gnss-fault'))
-      reports.raise('gnss-fault', faultText(base.trouble, againAdvice))
+      reports.while('gnss-fault', { reason: base.trouble, again: true })
   }
 
   /** Opens the gate for the base. */
@@ -241,17 +237,16 @@ export class Actions {
       this.#raiseMoved(seen, isSuspected)
       return
     }
-    const elsewhere = elsewhereText(movedText(seen, this.#suspected), movedValues(seen, undefined))
-    reports.raise('gnss-reference-moved', elsewhere)
-    void store.set('elsewhere', { text: elsewhere.text, values: elsewhere.values ?? {} })
+    const elsewhere = { ...movedValues(seen, undefined), _move: movedText(seen, this.#suspected) }
+    reports.while('gnss-reference-moved', elsewhere)
+    void store.set('elsewhere', elsewhere)
   }
 
   /** @param contradicted position by corrections that contradict the reference and the position without them */
   reportCorrections(contradicted: PositionComparison['contradicted']): void {
     const { ctx, reports } = this.#deps
     const source = ctx.services.find(correctionStatus)?.remote ?? ''
-    if (contradicted) reports.raise('gnss-corrections', correctionsText(contradicted, source))
-    else reports.clear('gnss-corrections')
+    reports.while('gnss-corrections', contradicted && correctionsValues(contradicted, source))
   }
 
   /** The antenna is held at its first centimetres: how far it goes shows afterwards, and is reported anew. The history keeps both. */
@@ -271,18 +266,14 @@ export class Actions {
   #raiseMoved(seen: PositionComparison | undefined, isSuspected: boolean): void {
     const { integrity, references, reports, store } = this.#deps
     if (store.get('confirmation')) {
-      reports.raise('gnss-moved', confirmedText(integrity.needed_m))
+      reports.while('gnss-moved', { confirmed: true, needed_m: integrity.needed_m })
       return
     }
     const { move } = integrity.suspicion ?? {}
     const isShown = !isSuspected || integrity.canSeeReturn
-    const trouble = heldText(
-      movedText(seen, this.#suspected),
-      references.chosenMethod,
-      isShown,
-      movedValues(seen, move),
-    )
-    reports.raise('gnss-moved', { ...trouble, ...(isSuspected && move && { t: move.t }) })
+    const text = movedText(seen, this.#suspected)
+    const values = heldValues(text, references.chosenMethod, isShown, seen, movedValues(seen, move))
+    reports.while('gnss-moved', values, isSuspected ? move?.t : undefined)
   }
 }
 

@@ -1,9 +1,10 @@
 /** The entries of `base.state.errors` of this plugin. */
-import type { PluginContext, Trouble } from 'rtk-base/plugin'
-import { TroubleShape } from 'rtk-base/schemas'
+import type { PluginContext } from 'rtk-base/plugin'
+import { ErrorValuesShape } from 'rtk-base/schemas'
+import type { ErrorValues } from 'rtk-base/services'
 import { type Static, Type } from 'typebox'
 import { isAbsent, isSettled, type State } from './table.js'
-import { lateText } from './texts.js'
+import { lateValues } from './texts.js'
 
 const Report = Type.Enum([
   'gnss-corrections',
@@ -18,8 +19,11 @@ const Report = Type.Enum([
 export type Report = Static<typeof Report>
 
 /** The raised errors, for the next instance on a reload. */
-export const ReportsSnapshot = Type.Array(Type.Tuple([Report, Type.Union([Type.String(), TroubleShape])]))
+export const ReportsSnapshot = Type.Array(
+  Type.Tuple([Report, Type.Object({ values: ErrorValuesShape, t: Type.Optional(Type.Number()) })]),
+)
 export type ReportsSnapshot = Static<typeof ReportsSnapshot>
+type Standing = ReportsSnapshot[number][1]
 
 /** RTCM is sent despite these errors; the others explain why it is held. */
 const doubts: ReadonlySet<Report> = new Set([
@@ -37,7 +41,7 @@ const retold_s = 300
 /** Keeps the raised errors, so that a reload does not lose an error whose cause persists. */
 export class Reports {
   readonly #errors: PluginContext['errors']
-  readonly #standing = new Map<Report, string | Trouble>()
+  readonly #standing = new Map<Report, Standing>()
   /** Time since RTCM was last sent, across states; time without a receiver does not count. */
   #onTheWay_s = 0
 
@@ -45,17 +49,11 @@ export class Reports {
     this.#errors = errors
   }
 
-  raise(report: Report, trouble: string | Trouble): void {
-    this.#standing.set(report, trouble)
-    const parts = typeof trouble === 'string' ? { text: trouble } : trouble
-    this.#errors.raise(report, { severity: doubts.has(report) ? 'doubts' : 'silences', ...parts })
-  }
-
-  clear(...reports: Report[]): void {
-    for (const report of reports) {
-      this.#standing.delete(report)
-      this.#errors.clear(report)
-    }
+  /** @param values undefined: the report does not stand @param t since when, UTC seconds; default: now */
+  while(report: Report, values: ErrorValues | undefined, t?: number): void {
+    if (values) this.#standing.set(report, { values, ...(t !== undefined && { t }) })
+    else this.#standing.delete(report)
+    this.#errors.while(report, values, { severity: doubts.has(report) ? 'doubts' : 'silences', t })
   }
 
   stands(report: Report): boolean {
@@ -69,7 +67,7 @@ export class Reports {
     this.#onTheWay_s += 1
     if (this.#onTheWay_s < late_s) return
     if (this.stands('gnss-initial') && this.#onTheWay_s % retold_s !== 0) return
-    this.raise('gnss-initial', lateText(state, needed_m, best_m))
+    this.while('gnss-initial', lateValues(state, needed_m, best_m))
   }
 
   snapshot(): ReportsSnapshot {
@@ -77,6 +75,6 @@ export class Reports {
   }
 
   restore(standing: ReportsSnapshot): void {
-    for (const [report, trouble] of standing) this.raise(report, trouble)
+    for (const [report, { values, t }] of standing) this.while(report, values, t)
   }
 }

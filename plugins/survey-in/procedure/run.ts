@@ -131,9 +131,9 @@ export class Run implements Course {
     if (from === 'survey') surveyor.pause()
     if (isAbsent(to)) surveyor.plain.clear()
     if (to !== 'verify' && to !== 'fixed') integrity.leave()
-    if (from === 'moved') reports.clear('gnss-moved')
-    if (isSettled(to) || isAbsent(to)) reports.clear('gnss-initial')
-    if (to === 'fixed' || (to === 'acquire' && base.difference === '')) reports.clear('gnss-fault')
+    if (from === 'moved') reports.while('gnss-moved', undefined)
+    if (isSettled(to) || isAbsent(to)) reports.while('gnss-initial', undefined)
+    if (to === 'fixed' || (to === 'acquire' && base.difference === '')) reports.while('gnss-fault', undefined)
   }
 
   #second(): void {

@@ -8,7 +8,7 @@ import type { SurveyEnd, SurveyRun } from '../survey/survey-run.js'
 import type { Surveyor } from '../survey/surveyor.js'
 import { late_s, type Reports } from './reports.js'
 import type { Event } from './table.js'
-import { disturbedText, noPositionText, stoppedReason, surveyText } from './texts.js'
+import { stoppedReason, surveyValues } from './texts.js'
 
 /** After a longer gap of positions the antenna may have moved unnoticed. */
 const gap_ms = 5_000
@@ -76,7 +76,7 @@ export class SurveyStep {
     }
     surveyor.asked = undefined
     references.noteChosen()
-    reports.clear('gnss-survey')
+    reports.while('gnss-survey', undefined)
   }
 
   /** The average so far belongs to another position. */
@@ -132,9 +132,9 @@ export class SurveyStep {
     const end = surveyor.tick()
     if (run && !end) {
       if (run.wantsInitialisation) this.#initialise()
-      if (run.isDisturbed && run.unusable_s >= disturbed_s) reports.raise('gnss-survey', disturbedText)
-      else if (run.unusable_s >= late_s) reports.raise('gnss-survey', noPositionText)
-      else reports.clear('gnss-survey')
+      const isDisturbed = run.isDisturbed && run.unusable_s >= disturbed_s
+      const isLate = run.unusable_s >= late_s
+      reports.while('gnss-survey', isDisturbed ? { disturbed: true } : isLate ? {} : undefined)
     }
     if (end) this.#over(end)
   }
@@ -157,8 +157,8 @@ export class SurveyStep {
       return
     }
     const returns = references.chosen !== undefined
-    if (wanted && returns) reports.clear('gnss-survey')
-    else reports.raise('gnss-survey', surveyText(end, surveyor.record.count, returns))
+    const isFault = !wanted || !returns
+    reports.while('gnss-survey', isFault ? surveyValues(end, surveyor.record.count, returns) : undefined)
     this.#dispatch(returns ? 'survey over' : 'survey failed')
   }
 
@@ -189,7 +189,7 @@ export class SurveyStep {
     const { integrity, references, reports, surveyor } = this.#deps
     const { result } = surveyor
     const { manual, chosenMethod } = references
-    reports.clear('gnss-survey')
+    reports.while('gnss-survey', undefined)
     references.noteChosen()
     if (chosenMethod === 'survey' || !manual || !result) {
       this.#dispatch('survey usable')
