@@ -1,10 +1,11 @@
 /** The contract of a `Network`: one table of behaviour, on the real network and on that in memory. */
 import { once } from 'node:events'
 import { connect as connectTls } from 'node:tls'
-import { ManualClock, MemoryNetwork, until } from 'rtk-base/testing'
+import { createTestStation, ManualClock, MemoryNetwork, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
-import type { Network, Socket } from '../../runtime/platform/ports/network.js'
+import type { DatagramSocket, Network, Socket } from '../../runtime/platform/ports/network.js'
 import { systemNetwork } from '../../runtime/platform/ports/system-network.js'
+import { type AnyPlugin, definePlugin } from '../../runtime/plugin.js'
 
 interface World {
   /** Two hosts, or this machine twice. */
@@ -292,4 +293,54 @@ t.test('in memory: TLS, and the time limit of a socket', async (t) => {
   const refused = once(failed, 'error')
   await world.until(() => failed.destroyed, 'the end')
   t.ok(await refused)
+})
+
+t.test('what a plugin opens through ctx.net closes with it', async (t) => {
+  const { clock, network, near } = memoryWorld()
+  const own = network.host(['10.0.0.3'])
+  const accepted: Socket[] = []
+  const web = await near.bind({ host: '10.0.0.1', port: 80 }, (socket) => void accepted.push(socket))
+  t.teardown(() => web.close())
+  let opened: (Socket | DatagramSocket)[] = []
+  let late = async (): Promise<unknown> => undefined
+  const station = await createTestStation({
+    clock,
+    network: own,
+    plugins: {
+      opener: definePlugin({
+        name: 'opener',
+        version: '1.0.0',
+        api: '^1.0.0',
+        setup(ctx) {
+          t.throws(() => ctx.net.dial({ host: '10.0.0.1', port: 80 }), /a connection in setup: open it in start/)
+        },
+        async start({ net }) {
+          t.throws(() => net.dial({ host: '10.0.0.1', port: 0 }), /its port is 1 to 65535, not 0/)
+          const cut = net.dial({ host: '10.0.0.1', port: 80 })
+          const ended = net.dial({ host: '10.0.0.1', port: 80 })
+          ended.end('the last words')
+          opened = [cut, ended, await net.datagram({ host: '0.0.0.0', port: 7 })]
+          await net.bind({ host: '0.0.0.0', port: 8080 }, () => {})
+          late = () => net.datagram({ host: '0.0.0.0', port: 8 })
+        },
+      }) as AnyPlugin,
+    },
+  })
+  t.teardown(() => station.stop())
+  await clock.advance(100)
+  t.equal(accepted.length, 2)
+  const heard = accepted.map(kept)
+  await station.unload('opener')
+  await clock.advance(100)
+  t.same(
+    heard.map(({ closed }) => closed),
+    [true, true],
+  )
+  t.equal(heard.map(({ bytes }) => bytes.toString()).join(''), 'the last words')
+  t.throws(() => (opened[2] as DatagramSocket).address(), { code: 'ERR_SOCKET_DGRAM_NOT_RUNNING' })
+  const again = await own.bind({ host: '10.0.0.3', port: 8080 }, () => {})
+  await again.close()
+  await t.rejects(late(), { code: 'RTK_ERR_ABORTED' })
+  const free = await own.datagram({ host: '10.0.0.3', port: 8 })
+  free.close()
 })
