@@ -14,7 +14,7 @@ import type { MaskSelection } from '../schemas/document.js'
 import type { ErrorTable } from '../schemas/error-table.js'
 import type { Callback, Dispose, Event } from '../schemas/event.js'
 import type { MqttTopic } from '../schemas/mqtt/topics.js'
-import type { ErrorValues, Severity, StationError, Trouble } from '../schemas/services/device.js'
+import type { ErrorValues, Severity, StationError } from '../schemas/services/device.js'
 import type { ServiceToken } from '../schemas/token.js'
 import { RtkError } from './errors.js'
 import type { ConnectionHandler, Listener, ListenOptions } from './gateway/net/types.js'
@@ -37,7 +37,7 @@ import type { Edges } from './platform/time/edges.js'
 
 export { defineErrors, type ErrorKind, type ErrorTable } from '../schemas/error-table.js'
 export type { Callback, Dispose, Event } from '../schemas/event.js'
-export type { Severity, Trouble } from '../schemas/services/device.js'
+export type { Severity } from '../schemas/services/device.js'
 export type { ClientBundle, ClientFile } from '../schemas/services/runtime.js'
 export { defineService, type ServiceToken } from '../schemas/token.js'
 export { RtkError } from './errors.js'
@@ -402,12 +402,6 @@ export interface PluginContext extends Edges {
         t?: number | undefined
       },
     ): StationError | undefined
-    /**
-     * @param trouble the failure, the remedy for a person, and the severity. A string is the text alone: no advice, and the
-     *   severity `degrades`. Text beyond 480 characters is cut off.
-     */
-    raise(code: string, trouble: string | Trouble): void
-    clear(code: string): void
   }
   /**
    * Adds a line to the list of addresses that the command line prints when the station has started, e.g. the URL of a

@@ -11,13 +11,3 @@ export const EnuShape = Type.Object({ east: number, north: number, up: number })
 
 /** The values of a standing error. `ctx.errors.while` leaves out those that it cannot show. */
 export const ErrorValuesShape = Type.Unsafe<ErrorValues>(Type.Record(Type.String(), Type.Unknown()))
-
-/** A `Trouble`, as `ctx.errors.raise` takes it. */
-export const TroubleShape = Type.Object({
-  text: Type.String(),
-  advice: Type.Optional(Type.String()),
-  severity: Type.Optional(Type.Enum(['silences', 'doubts', 'degrades'])),
-  // `raise` leaves out values that it cannot show.
-  values: Type.Optional(Type.Unsafe<ErrorValues>(Type.Record(Type.String(), Type.Unknown()))),
-  t: Type.Optional(number),
-})

@@ -1,5 +1,5 @@
 /** Standing errors: the entries of `base.state.errors` of one owner, a plugin or the runtime. */
-import type { ErrorValues, Severity, StationError, Trouble } from '../../schemas/services.js'
+import type { ErrorValues, Severity, StationError } from '../../schemas/services.js'
 import { english } from './texts/index.js'
 import { codesWithText, type Texts, textOf } from './texts/text-of.js'
 
@@ -53,18 +53,6 @@ function partsOf(own: Texts, code: string, values: ErrorValues): { why: string; 
   return undefined
 }
 
-/** The only place that joins failure and remedy into one text. */
-function entryOf(
-  code: string,
-  { why, advice }: { why: string; advice: string },
-  given: ErrorValues,
-  { severity = 'degrades', t = 0 }: Standing,
-): StationError {
-  const text = cut(advice ? `${why}; ${advice}` : why)
-  const values = bounded(given, text.length)
-  return { code, text, why: cut(why), advice: cut(advice), severity, ...(values && { values }), t }
-}
-
 /**
  * An entry of `base.state.errors` in English.
  * @param own texts of the plugin; an error without a text there has that of the runtime
@@ -73,15 +61,18 @@ function entryOf(
 export function stationError(
   code: string,
   values: ErrorValues,
-  standing: Standing,
+  { severity = 'degrades', t = 0 }: Standing = {},
   own: Texts = {},
   textMissing = (_code: string): void => {},
 ): StationError {
   const found = partsOf(own, code, values)
-  if (found) return entryOf(code, found, values, standing)
-  textMissing(code)
+  if (!found) textMissing(code)
   const shown = Object.entries(values).map(([name, value]) => `${name} ${value}`)
-  return entryOf(code, { why: [code, ...shown].join(', '), advice: '' }, values, standing)
+  const { why, advice } = found ?? { why: [code, ...shown].join(', '), advice: '' }
+  // The only place that joins failure and remedy into one text.
+  const text = cut(advice ? `${why}; ${advice}` : why)
+  const sent = bounded(values, text.length)
+  return { code, text, why: cut(why), advice: cut(advice), severity, ...(sent && { values: sent }), t }
 }
 
 export interface StandingErrorsDeps {
@@ -114,28 +105,19 @@ export class StandingErrors {
     }
     const values = condition === true ? {} : condition
     const error = stationError(code, values, standing, this.#deps.texts?.(), (code) => this.#textMissing(code))
-    return this.#stands(error, standing.t)
-  }
-
-  raise(code: string, given: string | Trouble): void {
-    const { text, advice = '', values = {}, severity, t }: Trouble = typeof given === 'string' ? { text: given } : given
-    this.#stands(entryOf(code, { why: text, advice }, values, { severity: severity ?? 'degrades' }), t)
-  }
-
-  list(): StationError[] {
-    return [...this.#all.values()]
-  }
-
-  #stands(error: StationError, t: number | undefined): StationError {
-    const { code, severity, text } = error
+    const { severity, text } = error
     const before = this.#all.get(code)
     if (before?.text === text && before.severity === severity) return before
-    const entry = { ...error, t: t || (this.#deps.since?.(code, text) ?? this.#deps.utc_s()) }
+    const entry = { ...error, t: standing.t || (this.#deps.since?.(code, text) ?? this.#deps.utc_s()) }
     this.#all.delete(code)
     this.#all.set(code, entry)
     this.#deps.raised(code, text)
     this.#deps.changed()
     return entry
+  }
+
+  list(): StationError[] {
+    return [...this.#all.values()]
   }
 
   #textMissing(code: string): void {

@@ -33,20 +33,6 @@ export interface RunEnd {
  */
 export type Severity = 'silences' | 'doubts' | 'degrades'
 
-/** A problem, as reported by the code that detected it. */
-export interface Trouble {
-  /** Description of the problem. */
-  readonly text: string
-  /** Suggested remedy, or the automatic next step. */
-  readonly advice?: string
-  /** Default: `degrades`. */
-  readonly severity?: Severity
-  /** The numbers and words that vary in the text, for translations. A key ends with the unit, e.g. `distance_m`. */
-  readonly values?: ErrorValues
-  /** Since when, UTC seconds. Default: now. */
-  readonly t?: number
-}
-
 /**
  * At most 8 values. A longer text is cut to 64 characters. A value is left out if its name has more than 24 characters, or if the JSON of
  * all values would exceed 240 characters (less for a long error text, 70 for one of 480 characters).

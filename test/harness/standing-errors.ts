@@ -37,14 +37,6 @@ export function errorsOf(
       heard(error?.text ?? '', code)
       return error
     },
-    raise(code, trouble) {
-      standing.raise(code, trouble)
-      heard(standing.list().find((one) => one.code === code)?.text ?? '', code)
-    },
-    clear(code) {
-      standing.while(code, false)
-      heard('', code)
-    },
   }
 }
 

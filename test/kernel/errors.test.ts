@@ -251,26 +251,43 @@ t.test(
 )
 
 t.test('an error has its parts, and one text of both for the document', async (t) => {
-  let raise: PluginContext['errors']['raise'] = () => {}
-  const teller = probe([], ({ errors }) => {
-    raise = errors.raise
-  })
+  let stands: PluginContext['errors']['while'] = () => undefined
+  const teller = {
+    ...probe([], ({ errors }) => {
+      stands = errors.while
+    }),
+    texts: {
+      en: JSON.stringify({
+        'error.lamp': '{what}',
+        'error.lamp.advice.oil': 'fill it; then light it',
+      }),
+    },
+  }
   const station = await createTestStation({ plugins: { teller, system: system as AnyPlugin } })
   t.teardown(() => station.stop())
   const told = () => station.device.errors().map(({ code: _code, t: _t, ...parts }) => parts)
-  raise('lamp', 'the lamp is lit; or not')
-  t.same(told(), [
-    { text: 'the lamp is lit; or not', why: 'the lamp is lit; or not', advice: '', severity: 'degrades' },
-  ])
-  raise('lamp', { text: 'no oil', advice: 'fill it; then light it' })
+  stands('lamp', { what: 'the lamp is lit; or not' })
+  const lit = 'the lamp is lit; or not'
+  t.same(told(), [{ text: lit, why: lit, advice: '', severity: 'degrades', values: { what: lit } }])
+  const values = { what: 'no oil', oil: true }
+  t.equal(
+    stands('lamp', values)?.text,
+    'no oil; fill it; then light it',
+    'the entry, for those who say it elsewhere too',
+  )
   const parts = { text: 'no oil; fill it; then light it', why: 'no oil', advice: 'fill it; then light it' }
-  t.same(told(), [{ ...parts, severity: 'degrades' }])
-  raise('lamp', { text: 'no oil', advice: 'fill it; then light it', severity: 'silences' })
-  t.same(told(), [{ ...parts, severity: 'silences' }], 'the same text, but worse')
+  t.same(told(), [{ ...parts, severity: 'degrades', values }])
+  stands('lamp', values, { severity: 'silences' })
+  t.same(told(), [{ ...parts, severity: 'silences', values }], 'the same text, but worse')
   t.match(station.field('base.state.errors'), [{ code: 'lamp', text: parts.text, t: Number }])
-  t.same(Object.keys((station.field('base.state.errors') as object[])[0] ?? {}), ['code', 'text', 't'])
-  raise('lamp', { text: 'x'.repeat(600), advice: 'y' })
+  t.same(Object.keys((station.field('base.state.errors') as object[])[0] ?? {}), ['code', 'text', 'values', 't'])
+  stands('lamp', { what: 'x'.repeat(600), oil: true })
   t.equal(told()[0]?.text.length, 480)
+  for (const none of [false, undefined]) {
+    stands('lamp', true)
+    t.equal(stands('lamp', none), undefined)
+    t.same(told(), [])
+  }
 })
 
 t.test('N6: a byte order mark before a variant is skipped', (t) => {

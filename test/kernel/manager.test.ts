@@ -574,7 +574,7 @@ t.test('C12: what a stop takes away is a warning, but not at an orderly stop of 
       start(ctx) {
         let wasThere = false
         ctx.services.watch(number, (found) => {
-          if (!found && wasThere) ctx.errors.raise('groundless', 'there is no number')
+          ctx.errors.while('groundless', !found && wasThere)
           wasThere = found !== undefined
         })
       },
@@ -582,7 +582,7 @@ t.test('C12: what a stop takes away is a warning, but not at an orderly stop of 
     const station = await createTestStation({ plugins: { watcher, lower } })
     if (!isOrderly) await station.unload('lower')
     await station.stop()
-    const levels = station.lines.filter(({ msg }) => msg === 'there is no number').map(({ level }) => level)
+    const levels = station.lines.filter(({ msg }) => msg === 'groundless').map(({ level }) => level)
     t.same(levels.filter((level) => level >= 40).length, isOrderly ? 0 : 1, `${levels}`)
   }
 })

@@ -10,9 +10,6 @@ export interface RaisedError {
   readonly code: string
   /** Names of its values; undefined: some come from elsewhere. */
   values: Set<string> | undefined
-  hasAdvice: boolean
-  /** By `while`: its English text is in a file. */
-  isStanding: boolean
 }
 
 export interface Sources {
@@ -24,10 +21,10 @@ export interface Sources {
   readonly code: string
 }
 
-/** Methods that raise the error of their first argument. */
-const raising = ['raise', 'trouble', 'during', 'while']
-/** The runtime reports those of the store and of its start in other ways, too. */
-export const raisingInRuntime = [...raising, 'report', 'notice', 'stationError']
+/** Methods whose first arguments are the code and the values of a standing error. */
+const raising = ['while', 'during']
+/** The runtime also has those of the store, of its start and of plugins that do not run. */
+export const raisingInRuntime = ['while', 'report', 'notice', 'stationError']
 const ofListener = ['reason', 'setting', 'retry_s']
 
 export function sourcesIn(folder: string, methods: readonly string[] = raising): Sources {
@@ -101,31 +98,25 @@ function errorsIn(
     const parts = node.properties.map((one) => (one.type === 'Property' ? [nameOf(one.key)] : namesOf(one.argument)))
     return parts.includes(undefined) ? undefined : parts.flatMap((part) => part ?? [])
   }
-  const note = (code: string, values: readonly string[] | undefined, hasAdvice: boolean, isStanding = false) => {
+  const note = (code: string, values: readonly string[] | undefined) => {
     if (!/^[a-z][a-z-]*\*?$/.test(code)) return
     const before = errors.get(code)
-    if (!before) errors.set(code, { code, values: values && new Set(values), hasAdvice, isStanding })
-    else {
-      before.hasAdvice ||= hasAdvice
-      before.isStanding ||= isStanding
-      before.values = before.values && values && new Set([...before.values, ...values])
-    }
+    if (!before) errors.set(code, { code, values: values && new Set(values) })
+    else before.values = before.values && values && new Set([...before.values, ...values])
   }
   for (const node of nodes) {
     if (methods.includes('notice') && (memberOf(node, 'text') ?? memberOf(node, 'values')))
-      for (const code of codesOf(memberOf(node, 'code'))) note(code, undefined, false, true)
+      for (const code of codesOf(memberOf(node, 'code'))) note(code, undefined)
     if (node.type !== 'CallExpression') continue
     const { arguments: args, callee } = node
     const [first, second] = args as acorn.AnyNode[]
     const called = nameOf(callee.type === 'MemberExpression' ? (callee.property as acorn.AnyNode) : callee)
     const name = memberOf(first, 'name')
-    if (called === 'listen' && name?.type === 'Literal') note(`listen-${name.value}`, ofListener, true, true)
+    if (called === 'listen' && name?.type === 'Literal') note(`listen-${name.value}`, ofListener)
     if (!methods.includes(called)) continue
-    const values =
-      called === 'during'
-        ? [...(namesOf(args[3] as acorn.AnyNode) ?? []), 'reason']
-        : namesOf(['while', 'stationError'].includes(called) ? second : memberOf(second, 'values'))
-    const isStanding = called === 'while' || methods.includes('notice')
-    for (const code of codesOf(first)) note(code, values, memberOf(second, 'advice') !== undefined, isStanding)
+    // `wap` gives the context first, the values last, and the reason by itself.
+    const [code, given] = called === 'during' ? [second, args[3] as acorn.AnyNode] : [first, second]
+    const names = called === 'during' && !given ? [] : namesOf(given)
+    for (const one of codesOf(code)) note(one, names && [...names, ...(called === 'during' ? ['reason'] : [])])
   }
 }

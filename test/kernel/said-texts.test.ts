@@ -45,16 +45,14 @@ const errorKeys = (texts: Texts) => Object.keys(texts).filter((key) => key.start
 /** Keys without a text. @param english the errors' texts in English; undefined: these are they */
 function missing(texts: Texts, keys: readonly string[], { errors }: Sources, english?: Texts): string[] {
   const found = keys.filter((key) => !(key in texts))
-  for (const { code, hasAdvice, isStanding } of errors.values()) {
-    if (ofListener(code) || (isStanding && `error.${code}` in runtimeEnglish && texts !== runtimeEnglish)) continue
-    if (!english && !isStanding) continue
+  for (const { code } of errors.values()) {
+    if (ofListener(code) || (`error.${code}` in runtimeEnglish && texts !== runtimeEnglish)) continue
     const base = baseOf(code)
     // One text for all names, or one for each.
     const own = errorKeys(texts)
       .map((key) => key.split('.'))
       .filter(([, name = '']) => name === base || (base !== code && name.startsWith(base)))
     if (own.every(([, , part]) => part === 'advice')) found.push(`error.${code}`)
-    if (english && hasAdvice && !own.some(([, , part]) => part === 'advice')) found.push(`error.${code}.advice`)
   }
   // A case by a value that is not sent is of English alone.
   const also = errorKeys(english ?? {}).filter((key) => !key.includes('._') && !(key in texts))
@@ -87,7 +85,7 @@ function flawOf(
     code.endsWith('*') && (name === baseOf(code) || name.startsWith(code.slice(0, -1)))
   const error = errors.get(name) ?? [...errors.values()].find(ofMany)
   // A remedy may be part of the English text.
-  const isOwn = english && error?.isStanding && more[0] !== 'advice' && !ofListener(name)
+  const isOwn = english && error && more[0] !== 'advice' && !ofListener(name)
   if (isOwn && !(key in english)) return 'has no English text'
   // The test of the verdict looks for each of them.
   const isReason = kind === 'reason' && name.split('-').every(has)
@@ -143,12 +141,25 @@ t.test('a flaw is found', async (t) => {
   const dir = t.testdir({
     'index.ts': `const code = 'lamp-lit'
       const values = { height_m: 3, ...(x && { by }) }
-      errors.raise(code, { text: \`$\{x} is lit\`, advice: 'off', values })
-      errors.raise(\`lamp-$\{name}-broken\`, { text: 'broken in 3 ways' })
-      errors.while('lamp-out', isOut && { reason, _how: how, _cold: true })
+      errors.while(code, values)
+      errors.while(\`lamp-$\{name}-broken\`, isBroken)
+      errors.while('lamp-out', isOut ? { reason, _how: how, _cold: true } : undefined)
+      log.info('broken in 3 ways')
       ctx.net.listen({ name: 'light', port })`,
   })
   const sources = sourcesIn(dir)
+  const english = {
+    'error.lamp-lit': 'lit at {height_m} m',
+    'error.lamp-lit.by': 'lit by {by}',
+    'error.lamp-lit.advice': 'switch it off',
+    'error.lamp': 'broken',
+    'error.lamp-out': 'out: {reason}',
+    'error.lamp-out.advice': '{_how}',
+    'error.lamp-out._cold': 'cold',
+  }
+  t.same(flaws(english, [], sources), [])
+  t.same(flaws({ 'error.lamp': 'x' }, [], sources), ['error.lamp-lit is missing', 'error.lamp-out is missing'])
+  t.same(flaws({ ...english, 'error.lamp-out.x': '{y}' }, [], sources), ['error.lamp-out.x has no value y'])
   const good = {
     'setting.lamp': 'Lampe',
     'error.lamp-lit': 'Die Lampe ist {height_m} m hoch an',
@@ -158,33 +169,24 @@ t.test('a flaw is found', async (t) => {
     'error.lamp-out': 'Aus: {reason}',
     'error.lamp-out.advice': 'Einschalten',
     'error.listen-light': 'Kein Port: {reason}',
-    'error.listen-light.advice': 'Warten',
     'said.broken in # ways': 'auf # Arten kaputt',
   }
-  const english = {
-    'error.lamp-out': 'out: {reason}',
-    'error.lamp-out.advice': '{_how}',
-    'error.lamp-out._cold': 'cold',
-  }
-  t.same(flaws(english, [], sources), [])
-  t.same(flaws({}, [], sources), ['error.lamp-out is missing'])
-  t.same(flaws({ ...english, 'error.lamp-out.x': '{y}' }, [], sources), ['error.lamp-out.x has no value y'])
-  t.same(flaws(good, ['setting.lamp'], sources, english), [])
   const one = (more: Record<string, string>) => flaws({ ...good, ...more }, ['setting.lamp'], sources, english)
+  t.same(one({}), [])
   t.same(one({ 'setting.lamps': 'x' }), ['setting.lamps is not used'])
   t.same(one({ 'setting.lamp': 'x'.repeat(61) }), ['setting.lamp is too long'])
   t.same(one({ 'error.lamp-lit': '{depth_m}' }), ['error.lamp-lit has no value depth_m'])
-  t.same(one({ 'error.lamp-lit.blue': 'x' }), ['error.lamp-lit.blue never applies'])
+  t.same(one({ 'error.lamp-lit.advice.blue': 'x' }), ['error.lamp-lit.advice.blue never applies'])
   t.same(one({ 'error.light': 'x' }), ['error.light is not used'])
   t.same(one({ 'error.lamp-out': '{_how}' }), ['error.lamp-out has no value _how'])
   t.same(one({ 'error.lamp-out.reason': 'x' }), ['error.lamp-out.reason has no English text'])
   t.same(one({ 'said.broken in # ways': 'kaputt' }), ['said.broken in # ways has other numbers'])
   t.same(one({ 'said.whole': 'x' }), ['said.whole is not said'])
-  t.same(flaws({ 'error.lamp': 'x' }, ['setting.lamp'], sources, english), [
+  const some = { 'error.lamp': 'x', 'error.lamp-lit': 'x', 'error.lamp-lit.by': 'x' }
+  t.same(flaws(some, ['setting.lamp'], sources, english), [
     'setting.lamp is missing',
-    'error.lamp-lit is missing',
-    'error.lamp-lit.advice is missing',
     'error.lamp-out is missing',
+    'error.lamp-lit.advice is missing',
     'error.lamp-out.advice is missing',
   ])
 })

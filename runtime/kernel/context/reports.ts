@@ -58,10 +58,6 @@ export function errorsOf(instance: Instance, host: ContextHost): PluginContext['
   return {
     while: (code, condition, standing) =>
       scope.closed && condition ? undefined : errors.while(code, condition, standing),
-    raise(code, given) {
-      if (!scope.closed) errors.raise(code, given)
-    },
-    clear: (code) => void errors.while(code, false),
   }
 }
 

@@ -565,7 +565,7 @@ t.test('the largest document stays below 65,536 bytes', { skip: gateOnly }, asyn
         } as const
         ctx.services.use(links).report(link)
         const values = Object.fromEntries([...'abcdefghijk'].map((name) => [name.repeat(24), 'v'.repeat(500)]))
-        ctx.errors.raise(`filler-${'e'.repeat(24)}-${i}`, { text: 'x'.repeat(5_000), values })
+        ctx.errors.while(`filler-${'e'.repeat(24)}-${i}`, values)
       }
     },
   })
