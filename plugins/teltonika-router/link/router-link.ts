@@ -68,6 +68,9 @@ export class RouterLink {
   readonly #logged: LogLimit
   #state: RouterLinkState = 'searching'
   #error = 'not asked yet'
+  /** The error without the time of the next attempt, which changes every second. */
+  #reason = ''
+  #isUnnoted = false
   #answersGarbage = false
   #connected: Connected | undefined
   #candidate: Candidate | undefined
@@ -92,6 +95,15 @@ export class RouterLink {
   /** Why it is not online; `''` while it is. */
   get error(): string {
     return this.#error
+  }
+
+  get reason(): string {
+    return this.#reason
+  }
+
+  /** No login is tried, as the note of it could not be stored: the router blocks after ten. */
+  get isUnnoted(): boolean {
+    return this.#isUnnoted
   }
 
   /** Something answers, but nothing that can be read. */
@@ -237,8 +249,11 @@ export class RouterLink {
   }
 
   /** Ends being online, or notes why it is not; looks again after `wait_ms`. */
-  #leave(event: LinkEvent, error: string, wait_ms: number): void {
+  #leave(event: LinkEvent, reason: string, wait_ms: number, { next = '', isUnnoted = false } = {}): void {
     this.#strikes = 0
+    this.#reason = reason
+    this.#isUnnoted = isUnnoted
+    const error = `${reason}${next}`
     const isOverdue = event === 'silent' && this.#deps.ctx.clock.monotonic() >= this.#overdue_ms
     this.#set(nextState(this.#state, isOverdue ? 'overdue' : event), error)
     this.#cancel()
@@ -286,7 +301,8 @@ export class RouterLink {
     if (!('candidate' in step)) {
       this.#byPerson ||= step.byPerson
       const next_s = Math.ceil(step.wait_ms / 1000)
-      this.#leave('rejected', `${step.reason} (next attempt in ${next_s} s)`, Math.min(step.wait_ms, longestLocked_ms))
+      const next = ` (next attempt in ${next_s} s)`
+      this.#leave('rejected', step.reason, Math.min(step.wait_ms, longestLocked_ms), { next })
       return
     }
     this.#candidate = step.candidate
@@ -348,7 +364,7 @@ export class RouterLink {
       // A person has to set another password first.
       this.#leave('rejected', message, newPassword_ms)
     } else if (code === 'RTK_ERR_STORE_WRITE') {
-      this.#leave('rejected', message, guardLimits.gap_ms)
+      this.#leave('rejected', message, guardLimits.gap_ms, { isUnnoted: true })
     } else {
       this.#answersGarbage = code === 'RTK_ERR_ROUTER_ANSWER'
       this.#leave('silent', message, this.#backoff.next())

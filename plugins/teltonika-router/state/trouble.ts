@@ -31,18 +31,14 @@ export class RouterTrouble {
 
   look(): void {
     const { errors, clock } = this.#ctx
-    const { state, error, answersGarbage } = this.#link
+    const { state, error, reason, isUnnoted, answersGarbage } = this.#link
     const now_ms = clock.monotonic()
     const isLocked = state === 'locked'
     if (state === 'online' || isLocked !== this.#wasLocked) this.#since_ms = now_ms
     this.#wasLocked = isLocked
     const lasted_ms = now_ms - this.#since_ms
     errors.while('router-certificate', state === 'certificate' && this.#otherCertificate())
-    if (!isLocked || lasted_ms >= locked_ms) {
-      const reason = withoutCountdown(error)
-      // Without a note of it no password is tried: the router blocks after ten.
-      errors.while('router-login', isLocked && { reason, _unnoted: /store could not be written/.test(reason) })
-    }
+    if (!isLocked || lasted_ms >= locked_ms) errors.while('router-login', isLocked && { reason, _unnoted: isUnnoted })
     const isSilent = ['searching', 'offline', 'restarting'].includes(state)
     if (!isSilent || lasted_ms >= offline_ms)
       errors.while('router-offline', isSilent && { unreadable: answersGarbage, reason: error })
@@ -57,9 +53,6 @@ export class RouterTrouble {
     return { ...values, _seen: seen(waiting), _how: how }
   }
 }
-
-/** An error text that changed every second would be a new one every second. */
-const withoutCountdown = (text: string) => text.replace(/ \(next attempt in .*\)$/, '')
 
 /** @param waiting undefined until the router was looked at again: a call that failed shows only that it is another certificate */
 function seen(waiting: Pin | undefined): string {
