@@ -6,6 +6,7 @@ import * as gnss from './lib/gnss/index.js'
 import * as image from './lib/image/index.js'
 import * as link from './lib/link/index.js'
 import * as ntrip from './lib/ntrip/index.js'
+import * as page from './lib/page/index.js'
 import * as clientBundle from './loader/client-bundle.js'
 import type { HostTable } from './loader/host.js'
 import { hostPackages } from './platform/host-packages.js'
@@ -22,6 +23,7 @@ export const hostTable: HostTable = {
   'rtk-base/link': () => link,
   'rtk-base/ntrip': () => ntrip,
   'rtk-base/image': () => image,
+  'rtk-base/page': () => page,
   'rtk-base/client-bundle': () => clientBundle,
   ...hostPackages,
 }

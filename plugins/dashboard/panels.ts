@@ -1,7 +1,7 @@
+import { sendFile } from 'rtk-base/page'
 import type { ClientBundle, ClientFile, PluginContext } from 'rtk-base/plugin'
 import { bytes } from 'rtk-base/schemas'
 import type { Panel, StationPage } from 'rtk-base/services'
-import { sendFile } from '../../runtime/lib/page/pages.js'
 
 /** Characters: the title is shown in the navigation. */
 const longestTitle = 40

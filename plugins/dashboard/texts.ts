@@ -1,8 +1,8 @@
 import { gzipSync } from 'node:zlib'
+import { secured } from 'rtk-base/page'
 import type { PluginContext } from 'rtk-base/plugin'
 import { pluginTexts } from 'rtk-base/services'
 import { Type } from 'typebox'
-import { secured } from '../../runtime/lib/page/pages.js'
 
 const Texts = Type.Record(Type.String(), Type.String(), {
   description: 'Key → text, e.g. `setting.station-name`; what is missing is shown in English',

@@ -1,8 +1,7 @@
+import { Pages, tileOrigin } from 'rtk-base/page'
 import { definePlugin, RtkError } from 'rtk-base/plugin'
 import { device, fleet, fleetAccess, station } from 'rtk-base/services'
 import { Type } from 'typebox'
-import { Pages } from '../../runtime/lib/page/pages.js'
-import { tileOrigin } from '../../runtime/lib/page/tiles.js'
 import client from './ui/main.tsx?client'
 
 const Options = Type.Object(

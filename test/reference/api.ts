@@ -15,6 +15,7 @@ const entries = {
   link: ['runtime/lib/link/index.ts', 'ports, dialogs, outbound connections'],
   ntrip: ['runtime/lib/ntrip/index.ts', 'parts of NTRIP casters and clients'],
   image: ['runtime/lib/image/index.ts', 'signed images: updates of the service or of one plugin'],
+  page: ['runtime/lib/page/index.ts', 'a web page of a plugin'],
   simulation: ['runtime/lib/simulation/index.ts', 'simulated receivers'],
   baseline: ['runtime/lib/baseline/index.ts', 'the vector between two stations by their phases'],
   rinex: ['runtime/lib/rinex/index.ts', 'RINEX files from raw data'],

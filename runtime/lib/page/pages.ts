@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { ClientBundle, ClientFile, PluginContext } from 'rtk-base/plugin'
-import { bytes, content } from 'rtk-base/schemas'
+import { bytes, content } from '../../../schemas/index.js'
+import type { ClientBundle, ClientFile, PluginContext } from '../../plugin.js'
 
 /**
  * No inline code, no external sources. Never HSTS or `upgrade-insecure-requests`: the access point has no https, and they would
