@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream'
+import { isFileInWay } from 'rtk-base/files'
 import { badValue, definePlugin, unavailable } from 'rtk-base/plugin'
 import { content, RecordEntry, RecordValue } from 'rtk-base/schemas'
 import { device, logs, station } from 'rtk-base/services'
@@ -38,10 +39,6 @@ const Timeline = Type.Object({
   ),
 })
 
-/** A file is where a folder is needed. */
-const isFile = (error: Error) =>
-  [error, error.cause].some((one) => (one as NodeJS.ErrnoException | undefined)?.code === 'ENOTDIR')
-
 /** The flight record: history of gate, procedure, receiver, links and uplinks, statistics per minute, and why no RTCM was sent. */
 export default definePlugin({
   name: 'record',
@@ -63,7 +60,7 @@ export default definePlugin({
       segment_bytes,
       head: () => recorder.head(),
       trouble(error) {
-        const values = error && { reason: error.message, ...(isFile(error) && { file: true }) }
+        const values = error && { reason: error.message, ...(isFileInWay(error) && { file: true }) }
         ctx.errors.while('record-not-written', values)
       },
     })

@@ -119,7 +119,10 @@ t.test('a plugin that fails is retried after 1 s, 5 s and every 5 min; five good
   const { length } = tried
   fails()
   t.equal(entry.state, 'failed')
-  t.match(graph.troubles(), [{ t: 5_000 }])
+  t.match(graph.troubles(), [{ t: 5_000, advice: /^it is retried/ }])
+  const inWay = Object.assign(new Error('not a directory'), { code: 'ENOTDIR' })
+  retry.failed(entry, new Error('no folder', { cause: inWay }), 'start')
+  t.match(graph.troubles(), [{ why: /no folder$/, advice: /^a file is where a folder is needed: remove it; it is/ }])
   fails()
   await clock.advance(4_999)
   t.equal(tried.length, length, 'one retry at a time, and the one from before is void')

@@ -38,6 +38,8 @@ export interface Entry {
   failures: number
   /** UTC seconds of the first of these failures. */
   failedAt_s: number
+  /** It failed because a file is where a folder is needed. */
+  isFileInWay: boolean
   /** How long after the failure it is retried. */
   retry_s: number
   /** Of the run that has not failed yet. */
@@ -58,6 +60,7 @@ export function newEntry(name: string, wanted: Wanted): Entry {
     left: undefined,
     failures: 0,
     failedAt_s: 0,
+    isFileInWay: false,
     retry_s: 0,
     startedAt_ms: undefined,
     retry: undefined,

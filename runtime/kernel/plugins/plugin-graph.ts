@@ -186,7 +186,7 @@ export class PluginGraph {
   }
 }
 
-function troubleOf({ name, reason, failedAt_s, retry_s }: Entry): StationError {
-  const values = { plugin: name, reason, retry_s, _file: reason.includes('ENOTDIR') }
+function troubleOf({ name, reason, failedAt_s, isFileInWay, retry_s }: Entry): StationError {
+  const values = { plugin: name, reason, retry_s, _file: isFileInWay }
   return stationError('plugin-failed', values, { severity: 'silences', t: failedAt_s })
 }

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { messageOf } from '../../errors.js'
+import { isFileInWay } from '../../platform/files/durable-file.js'
 import type { Clock } from '../../platform/ports/clock.js'
 import type { Blocker } from '../../platform/supervision/stalls.js'
 import type { Entry } from './entry.js'
@@ -57,6 +58,7 @@ export class Retry {
   #later(entry: Entry, error: unknown, phase: Phase, delay_ms: number): void {
     const { clock, log, tryAgain, utc_s } = this.#deps
     const text = messageOf(error)
+    entry.isFileInWay = isFileInWay(error)
     if (entry.failedAt_s === 0) entry.failedAt_s = utc_s()
     this.#graph.setState(entry, entry.failures > retries_ms.length ? 'quarantined' : 'failed', text)
     const again = `retried in ${delay_ms / 1000} s, or at once with "rtk-base plugins reload ${entry.name}"`

@@ -5,6 +5,10 @@ import { disk, type FileSystem } from './disk.js'
 /** The code of a system error, such as ENOSPC; '' of anything else. */
 export const systemCode = (error: unknown): string => (error as { code?: string } | undefined)?.code ?? ''
 
+/** A file is where a folder is needed: the error is ENOTDIR, or one of its causes is. */
+export const isFileInWay = (error: unknown): boolean =>
+  error instanceof Error && (systemCode(error) === 'ENOTDIR' || isFileInWay(error.cause))
+
 /** What a person can do about a file that could not be written. @param where the file or its folder */
 export function diskRemedy(error: unknown, where: string): string {
   switch (systemCode(error) || systemCode((error as Error).cause)) {
