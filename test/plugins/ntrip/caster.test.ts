@@ -600,11 +600,8 @@ t.test('TLS: a renewed certificate is served within a minute, one that ends is t
   const trouble = (utc_ms: number) => certificateTrouble(validTo, paths.cert, utc_ms)
   t.equal(trouble(until_ms - 15 * 86_400_000), undefined)
   t.equal(trouble(0), undefined, 'without a clock nobody knows')
-  t.match(trouble(until_ms - 13 * 86_400_000), {
-    text: /expires on .*: renew .*live\.pem/,
-    values: { expired: false },
-  })
-  t.match(trouble(until_ms + 1), { text: /expired on .*rejected/, values: { expired: true } })
+  t.match(trouble(until_ms - 13 * 86_400_000), { expired: false, file: /live\.pem$/ })
+  t.match(trouble(until_ms + 1), { expired: true })
 })
 
 t.test('a rover that comes back takes the place of its own dead connection, and of no other', async (t) => {
