@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import { existsSync, readdirSync, statSync } from 'node:fs'
 import { createRequire, Module } from 'node:module'
 import { basename, dirname, join, resolve } from 'node:path'
 import satisfies from 'semver/functions/satisfies.js'
@@ -15,7 +14,7 @@ import { endBuilderSoon } from './builder.js'
 import { type Bundle, bundle, checkSize } from './bundle.js'
 import { type HostTable, installHost } from './host.js'
 import { keepReady, readReady } from './ready.js'
-import { isPath } from './source.js'
+import { isFile, isPath, shippedFolders, shippedSource, sourceIn } from './source.js'
 
 /** One plugin of a prebuilt folder, as its `manifest.json` lists it. */
 export interface ManifestEntry {
@@ -43,7 +42,7 @@ export interface Loaded {
 export interface LoaderOptions {
   /** What plugins get from the runtime. */
   host: HostTable
-  /** Folder of the shipped plugins: sources (`<name>/index.ts`) or prebuilt (`manifest.json`). */
+  /** Folder of the shipped plugins: sources (`source.ts`) or prebuilt (`manifest.json`). */
   builtIn: string
   /** Relative paths and npm packages of the variant are resolved from here. */
   base: string
@@ -60,7 +59,6 @@ export interface LoaderOptions {
 }
 
 const nameRule = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/
-const entryFiles = ['index.ts', 'index.mts', 'index.js', 'index.mjs', 'index.cjs']
 
 /** Finds, builds and evaluates plugins: from TypeScript or JavaScript source, or prebuilt with a digest. */
 export class Loader {
@@ -106,7 +104,7 @@ export class Loader {
   }
 
   #isShipped(source: string): boolean {
-    return !isPath(source) && sourceIn(join(this.#options.builtIn, source)) !== undefined
+    return !isPath(source) && shippedSource(this.#options.builtIn, source) !== undefined
   }
 
   async #bundle(source: string): Promise<Bundle> {
@@ -189,7 +187,7 @@ export class Loader {
     }
     const shipped = inFolder(builtIn, ({ name }) => name === source)
     if (shipped) return shipped
-    if (sourceIn(join(builtIn, source))) return undefined
+    if (shippedSource(builtIn, source)) return undefined
     return ofFile(packageMain(base, source))
   }
 
@@ -204,7 +202,7 @@ export class Loader {
         `no plugin at ${path}: neither a file, nor a folder with index.ts, manifest.json or a package.json that names its main file`,
       )
     }
-    const entry = sourceIn(join(builtIn, source)) ?? packageMain(base, source)
+    const entry = shippedSource(builtIn, source) ?? packageMain(base, source)
     if (entry) return entry
     throw new RtkError(
       'RTK_ERR_PLUGIN_NOT_FOUND',
@@ -216,15 +214,8 @@ export class Loader {
   #shipped(): string[] {
     const { builtIn } = this.#options
     const names = manifestNames(builtIn)
-    return names.length > 0 || !existsSync(builtIn)
-      ? names
-      : readdirSync(builtIn).filter((name) => sourceIn(join(builtIn, name)))
+    return names.length > 0 ? names : [...shippedFolders(builtIn).keys()]
   }
-}
-
-/** The source file of a plugin's folder. */
-function sourceIn(folder: string): string | undefined {
-  return entryFiles.map((name) => join(folder, name)).find(isFile)
 }
 
 /** The main file of a folder with a package.json. */
@@ -257,10 +248,6 @@ function manifestNames(folder: string): string[] {
   } catch {
     return []
   }
-}
-
-function isFile(path: string): boolean {
-  return existsSync(path) && statSync(path).isFile()
 }
 
 /** The name of a plugin's bundle before the plugin's name is known. */

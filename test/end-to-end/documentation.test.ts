@@ -15,7 +15,7 @@ import t from 'tap'
 import type { TObject } from 'typebox'
 import { packageRoot } from '../../runtime/platform/release.js'
 import { readVariant } from '../../runtime/tools/cli/variant-file.js'
-import { shippedPlugin, shippedTogether } from '../harness/shipped.js'
+import { pluginFolders, shippedPlugin, shippedTogether } from '../harness/shipped.js'
 import { packedFiles } from '../reference/pages.js'
 
 const root = packageRoot()
@@ -87,11 +87,10 @@ t.test('links', async (t) => {
 
   t.test('the index leads to every page, example and plugin', async (t) => {
     const index = read('runtime/docs/index.md')
-    for (const folder of ['examples', 'plugins']) {
-      for (const name of readdirSync(join(root, folder))) {
-        t.ok(existsSync(join(root, folder, name, 'README.md')), `${folder}/${name} has a README.md`)
-        t.match(index, `](../../${folder}/${name}/README.md`)
-      }
+    const examples = readdirSync(join(root, 'examples')).map((name) => join(root, 'examples', name))
+    for (const folder of [...examples, ...pluginFolders().values()]) {
+      t.ok(existsSync(join(folder, 'README.md')), `${folder} has a README.md`)
+      t.match(index, `](../../${relative(root, folder)}/README.md`)
     }
     for (const name of readdirSync(join(root, 'runtime', 'docs')))
       if (name.endsWith('.md') && name !== 'index.md') t.match(index, `](${name}`)
@@ -239,7 +238,7 @@ t.test('the README of a plugin', async (t) => {
 
   for (const name of names) {
     t.test(name, async (t) => {
-      const page = read(join('plugins', name, 'README.md'))
+      const page = read(join(relative(root, pluginFolders().get(name) ?? ''), 'README.md'))
       const mine = registered.get(name) as Registered
       const { needs = [], provides = [], options } = definitions.get(name) as PluginDefinition
       const has = (what: string, text: string) => t.ok(page.includes(text), `${what} ${text}`)

@@ -1,4 +1,3 @@
-import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import type { TObject, TSchema } from 'typebox'
@@ -6,6 +5,7 @@ import { readTexts, textFiles } from '../../runtime/loader/texts.js'
 import { packageRoot } from '../../runtime/platform/release.js'
 import { runtimeTexts } from '../../runtime/platform/texts/index.js'
 import { few } from '../harness/sample.js'
+import { pluginFolders } from '../harness/shipped.js'
 import { everyOffer, type Offer } from '../reference/station.js'
 import { raisingInRuntime, type Sources, sourcesIn } from './said-errors.js'
 
@@ -105,20 +105,17 @@ const flaws = (texts: Texts, keys: readonly string[], sources: Sources, english?
 ]
 
 t.test('every shipped plugin has all of its texts in every language', async (t) => {
-  const folder = join(packageRoot(), 'plugins')
   const offer = await everyOffer()
   const refuse = (file: string, reason: string) => t.fail(`${file}: ${reason}`)
-  const plugins = readdirSync(folder)
-    .filter((name) => existsSync(join(folder, name, 'index.ts')))
-    .map((name) => {
-      const given = textFiles(join(folder, name)).map(({ language, content }) => [language, content])
-      return { name, files: readTexts(Object.fromEntries(given), refuse).files }
-    })
+  const plugins = [...pluginFolders()].map(([name, folder]) => {
+    const given = textFiles(folder).map(({ language, content }) => [language, content])
+    return { name, folder, files: readTexts(Object.fromEntries(given), refuse).files }
+  })
   const languages = new Set(plugins.flatMap(({ files }) => [...files.keys()]))
   t.ok(languages.has('en') && languages.has('de'))
   const all: string[] = []
-  for (const { name, files } of few(1, plugins)) {
-    const sources = sourcesIn(join(folder, name))
+  for (const { name, folder, files } of few(1, plugins)) {
+    const sources = sourcesIn(folder)
     const english = files.get('en') ?? {}
     for (const language of languages) {
       const wrong =

@@ -1,7 +1,7 @@
 /** The fields of the status document, from its schemas. */
 import type { TSchema } from 'typebox'
 import * as schemas from '../../schemas/index.js'
-import { generated, valuesOf } from './tables.js'
+import { generated, readmeOf, valuesOf } from './tables.js'
 
 /** Block of the document → its schema, and the plugin that builds it. */
 const blocks: Record<string, [schema: TSchema, plugin: string]> = {
@@ -71,7 +71,7 @@ export function documentPage(): string {
     [
       `## ${path}`,
       '',
-      `[${plugin}](../../../plugins/${plugin}/README.md)`,
+      `[${plugin}](${readmeOf(plugin)})`,
       '',
       '| field | values | meaning |',
       '|---|---|---|',
@@ -86,7 +86,7 @@ ${generated}
 This page lists the fields of the status document, which \`GET /get-info\` returns, by block. A [mask](../interfaces.md#the-mask) selects a part of the fields. A block is
 missing while its plugin is not running. An unknown value is \`""\`, 0, false or an empty list, unless the table says otherwise. A
 *listen-only* receiver is one that other software configures. The block \`esp\` and the other fields of \`base\` are described at
-[system](../../../plugins/system/README.md#status-document), \`udp\` at [udp-rtcm](../../../plugins/udp-rtcm/README.md).
+[system](${readmeOf('system')}#status-document), \`udp\` at [udp-rtcm](${readmeOf('udp-rtcm')}).
 
 ${sections.join('\n')}`
 }

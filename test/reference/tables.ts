@@ -1,10 +1,11 @@
 /** The reference tables for whoever talks to a station: parameters, commands, routes, topics, errors. */
 
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, readFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
 import type { TSchema } from 'typebox'
 import { errorTable } from '../../runtime/errors.js'
 import { readCatalogue } from '../../runtime/loader/catalogue.js'
+import { shippedFolders } from '../../runtime/loader/source.js'
 import { packageRoot } from '../../runtime/platform/release.js'
 import { english } from '../../runtime/platform/texts/index.js'
 import type { ErrorKind } from '../../schemas/error-table.js'
@@ -18,7 +19,11 @@ const table = (head: readonly string[], rows: readonly (readonly string[])[]) =>
   [head, head.map(() => '---'), ...rows]
     .map((row) => `| ${row.map(cell).join(' | ')} |`.replaceAll(/ {2,}/g, ' '))
     .join('\n')
-const readme = (plugin: string) => `[${plugin}](../../../plugins/${plugin}/README.md)`
+const folders = shippedFolders(join(packageRoot(), 'plugins'))
+/** From a page in `runtime/docs/reference`. */
+export const readmeOf = (plugin: string): string =>
+  `../../../${relative(packageRoot(), folders.get(plugin) ?? join(packageRoot(), 'plugins'))}/README.md`
+const readme = (plugin: string) => `[${plugin}](${readmeOf(plugin)})`
 
 /** Defaults that each station makes of its serial number. */
 const ownDefaults: Record<string, string> = {
@@ -148,8 +153,8 @@ export function topicsPage(): string {
 
 ${generated}
 
-\`{SN}\` is the serial number of the station. Payloads: [schemas/asyncapi.json](../../../schemas/asyncapi.json). Rules: [mqtt-api](../../../plugins/mqtt-api/README.md),
-[mqtt-link](../../../plugins/mqtt-link/README.md), [mqtt-rtcm](../../../plugins/mqtt-rtcm/README.md).
+\`{SN}\` is the serial number of the station. Payloads: [schemas/asyncapi.json](../../../schemas/asyncapi.json). Rules: ${readme('mqtt-api')},
+${readme('mqtt-link')}, ${readme('mqtt-rtcm')}.
 
 ${table(['topic', 'the station', 'content', 'content type'], rows)}
 `
@@ -157,13 +162,12 @@ ${table(['topic', 'the station', 'content', 'content type'], rows)}
 
 /** The codes of the errors in the document, which every plugin has texts for. */
 function documentErrors(): string[][] {
-  const plugins = join(packageRoot(), 'plugins')
   const rows = (keys: readonly string[], owner: string) =>
     [...new Set(keys.flatMap((key) => /^error\.([^.]+)/.exec(key)?.[1] ?? []))]
       .sort()
       .map((code) => [`\`${code}\``, owner])
-  const ofPlugins = readdirSync(plugins).flatMap((plugin) => {
-    const file = join(plugins, plugin, 'texts', 'de.json')
+  const ofPlugins = [...folders].flatMap(([plugin, folder]) => {
+    const file = join(folder, 'texts', 'de.json')
     const keys = existsSync(file) ? Object.keys(JSON.parse(readFileSync(file, 'utf8')) as object) : []
     return rows(keys, readme(plugin))
   })

@@ -3,8 +3,9 @@
  * change is everything since REF; without one, what is not committed, or else the last commit.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { build } from 'esbuild'
+import { shippedFolders } from '../../runtime/loader/source.js'
 import { testFiles } from './plan.js'
 
 const git = (...args: string[]) => execFileSync('git', args, { encoding: 'utf8' }).split('\n').filter(Boolean)
@@ -15,12 +16,13 @@ function changedFiles(ref: string | undefined): string[] {
   return open.length > 0 ? open : git('diff', '--name-only', 'HEAD~1')
 }
 
-const pluginNames = readdirSync('plugins').filter((name) => existsSync(`plugins/${name}/index.ts`))
-const quoted = new RegExp(`'(${pluginNames.join('|')})'`, 'g')
+const pluginFolders = shippedFolders('plugins')
+const quoted = new RegExp(`'(${[...pluginFolders.keys()].join('|')})'`, 'g')
+const entryOf = (name: string) => `${pluginFolders.get(name)}/index.ts`
 
 /** Source file → the files that it imports, and the plugins that a test names. */
 async function importsOfAll(tests: readonly string[]): Promise<Map<string, string[]>> {
-  const entryPoints = [...tests, ...pluginNames.map((name) => `plugins/${name}/index.ts`)]
+  const entryPoints = [...tests, ...[...pluginFolders.keys()].map(entryOf)]
   const { metafile } = await build({
     ...{ entryPoints, bundle: true, write: false, metafile: true, outdir: 'build', splitting: true },
     ...{ format: 'esm', platform: 'node', logLevel: 'error' },
@@ -33,7 +35,7 @@ async function importsOfAll(tests: readonly string[]): Promise<Map<string, strin
   for (const [file, { imports: own }] of Object.entries(metafile.inputs)) {
     const files = own.map(({ path }) => path)
     if (file.startsWith('test/')) {
-      for (const [, name] of readFileSync(file, 'utf8').matchAll(quoted)) files.push(`plugins/${name}/index.ts`)
+      for (const [, name = ''] of readFileSync(file, 'utf8').matchAll(quoted)) files.push(entryOf(name))
     }
     imports.set(file, files)
   }
@@ -50,7 +52,7 @@ const tests = testFiles().map((file) => `test/${file}.test.ts`)
 const imports = await importsOfAll(tests)
 const changed = changedFiles(process.argv[2])
 /** A plugin's page, texts and pictures go with its code. */
-const pluginOf = (file: string) => /^plugins\/([^/]+)\//.exec(file)?.[1]
+const pluginOf = (file: string) => [...pluginFolders.values()].find((folder) => file.startsWith(`${folder}/`))
 const isCode = (file: string) => imports.has(file)
 const others = changed.filter((file) => !isCode(file))
 const isOfProgram = changed.some((file) => !file.startsWith('test/'))

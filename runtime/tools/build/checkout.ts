@@ -1,4 +1,3 @@
-import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { hostTable } from '../../host-table.js'
 import { withEsbuild } from '../../loader/builder.js'
@@ -6,6 +5,7 @@ import { bundle } from '../../loader/bundle.js'
 import { catalogueName, catalogueOf } from '../../loader/catalogue.js'
 import { Loader } from '../../loader/load.js'
 import { keepReady } from '../../loader/ready.js'
+import { shippedFolders } from '../../loader/source.js'
 import { packageRoot, readyFolder } from '../../platform/release.js'
 import { bundleCheckout } from './bundle-runtime.js'
 import { writeJson } from './prebuild.js'
@@ -19,11 +19,9 @@ export async function buildCheckout(build: string): Promise<void> {
   const root = packageRoot()
   const started_ms = Date.now()
   await withEsbuild('the runtime', async (esbuild) => {
-    const plugins = readdirSync(join(root, 'plugins')).map(async (name) => {
+    const plugins = [...shippedFolders(join(root, 'plugins'))].map(async ([name, folder]) => {
       // A plugin that cannot be built is reported by the start, which continues without it.
-      const made = await bundle(join(root, 'plugins', name, 'index.ts'), hostTable, readyFolder(build)).catch(
-        () => undefined,
-      )
+      const made = await bundle(join(folder, 'index.ts'), hostTable, readyFolder(build)).catch(() => undefined)
       if (made) keepReady(readyFolder(build), name, started_ms, made)
     })
     await Promise.all([bundleCheckout(esbuild, root, join(build, 'checkout')), ...plugins])
@@ -42,7 +40,7 @@ async function writeCatalogue(root: string, build: string): Promise<void> {
     ready: readyFolder(build),
   })
   const loaded = await Promise.all(
-    readdirSync(join(root, 'plugins')).map((name) => loader.load(name).catch(() => undefined)),
+    [...shippedFolders(join(root, 'plugins')).keys()].map((name) => loader.load(name).catch(() => undefined)),
   )
   writeJson(join(build, 'checkout', catalogueName), catalogueOf(loaded.flatMap((one) => one?.definition ?? [])))
 }

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { hostTable } from '../../host-table.js'
 import { catalogueName, catalogueOf } from '../../loader/catalogue.js'
 import { Loader, type ManifestEntry } from '../../loader/load.js'
-import { isPath } from '../../loader/source.js'
+import { isPath, shippedFolders } from '../../loader/source.js'
 import {
   deviceBundles,
   packageRoot,
@@ -68,6 +68,6 @@ export async function pack(): Promise<void> {
   const root = packageRoot()
   const folder = packedFolder(root)
   rmSync(folder, { recursive: true, force: true })
-  await prebuild(readdirSync(join(root, 'plugins')), { base: root, folder }, () => {})
+  await prebuild([...shippedFolders(join(root, 'plugins')).keys()], { base: root, folder }, () => {})
   writeJson(join(folder, releaseFile), readRelease(root))
 }

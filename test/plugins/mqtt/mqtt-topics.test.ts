@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { packageRoot } from '../../../runtime/platform/release.js'
 import { asyncApi } from '../../../schemas/mqtt/async-api.js'
 import { type MqttTopic, topics } from '../../../schemas/mqtt/topics.js'
+import { pluginFolders } from '../../harness/shipped.js'
 
 const facts = { version: '1.2.3', topics: Object.values(topics) }
 
@@ -43,7 +43,7 @@ t.test('a broker with TLS asks for a certificate', (t) => {
 
 t.test('every topic of the table is in the documentation of its plugin', (t) => {
   const page = ['mqtt-link', 'mqtt-api', 'mqtt-rtcm']
-    .map((name) => readFileSync(join(packageRoot(), 'plugins', name, 'README.md'), 'utf8'))
+    .map((name) => readFileSync(join(pluginFolders().get(name) ?? '', 'README.md'), 'utf8'))
     .join()
   for (const { address } of facts.topics) t.ok(page.includes(`\`${address}\``), address)
   t.end()
