@@ -344,3 +344,48 @@ t.test('what a plugin opens through ctx.net closes with it', async (t) => {
   const free = await own.datagram({ host: '10.0.0.3', port: 8 })
   free.close()
 })
+
+t.test('what a plugin has ended or accepted does not outlive it', async (t) => {
+  const { clock, network, near } = memoryWorld()
+  const own = network.host(['10.0.0.3'])
+  const accepted: Socket[] = []
+  // It never ends in its turn.
+  const silent = await near.bind({ host: '10.0.0.1', port: 80, halfOpen: true }, (socket) => void accepted.push(socket))
+  t.teardown(() => silent.close())
+  let ended: Socket | undefined
+  let served: Socket | undefined
+  const station = await createTestStation({
+    clock,
+    network: own,
+    plugins: {
+      opener: definePlugin({
+        name: 'opener',
+        version: '1.0.0',
+        api: '^1.0.0',
+        setup() {},
+        async start({ net }) {
+          ended = net.dial({ host: '10.0.0.1', port: 80 })
+          ended.end('the last words')
+          await net.bind({ host: '0.0.0.0', port: 8080 }, (socket) => {
+            served = socket
+          })
+        },
+      }) as AnyPlugin,
+    },
+  })
+  t.teardown(() => station.stop())
+  const client = near.dial({ host: '10.0.0.3', port: 8080 })
+  const seen = kept(client)
+  await clock.advance(100)
+  t.ok(served)
+  t.equal(accepted.length, 1)
+  const heard = kept(accepted[0] as Socket)
+  await station.unload('opener')
+  await clock.advance(100)
+  t.match(seen, { closed: true }, 'its client is cut off')
+  t.equal(heard.bytes.toString(), 'the last words')
+  t.notOk(ended?.destroyed, 'the peer has time to end')
+  await clock.advance(5_000)
+  t.ok(ended?.destroyed, 'a peer that never ends keeps nothing')
+  accepted[0]?.destroy()
+})

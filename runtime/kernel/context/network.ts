@@ -2,10 +2,13 @@ import type { ErrorValues } from '../../../schemas/services.js'
 import { RtkError } from '../../errors.js'
 import type { ListenOptions } from '../../gateway/net/types.js'
 import { Fetcher } from '../../platform/fetch/index.js'
-import type { BindOptions, DatagramOptions, DialOptions, Network } from '../../platform/ports/network.js'
+import type { BindOptions, DatagramOptions, DialOptions, Network, Socket } from '../../platform/ports/network.js'
 import type { PluginContext } from '../../plugin.js'
 import type { Instance } from '../instance/instance.js'
 import { argument, type ContextHost, members, opening } from './host.js'
+
+/** A connection that was ended may take so long after the plugin until both sides are done. */
+const endLimit_ms = 5_000
 
 const listenMembers = {
   name: 'string',
@@ -40,22 +43,33 @@ function notStopped({ name, scope }: Instance, what: string, close: () => void):
   throw new RtkError('RTK_ERR_ABORTED', `${name}: ${what} is not opened, as the plugin is stopping`)
 }
 
-/** Sockets of one instance. They close with it, except one that was ended: it still sends what was written. */
-function ownSockets(instance: Instance, network: Network): Network {
+/** Sockets of one instance. They close with it; one that was ended still sends what was written, for a while. */
+function ownSockets(instance: Instance, { network, clock }: ContextHost): Network {
   const { scope } = instance
+  const own = (socket: Socket) => {
+    const close = scope.own('connection', () => {
+      if (!socket.writableEnded) socket.destroy()
+      if (socket.destroyed) return
+      // A peer that does not end in its turn would keep the socket, and the code of the plugin with it.
+      const late = clock.timer(endLimit_ms, () => socket.destroy())
+      socket.once('close', () => void late())
+    })
+    socket.once('close', close)
+    return socket
+  }
   return {
     dial(options: DialOptions) {
       opening(instance, 'a connection')
       checkAddress('connection', options, 1)
-      const socket = network.dial(options)
-      const close = scope.own('connection', () => void (socket.writableEnded || socket.destroy()))
-      socket.once('close', close)
-      return socket
+      return own(network.dial(options))
     },
     async bind(options: BindOptions, connected) {
       opening(instance, 'a TCP server')
       checkAddress('TCP server', options, 0)
-      const bound = await network.bind(options, connected)
+      const bound = await network.bind(options, (socket) => {
+        if (scope.closed) socket.destroy()
+        else connected(own(socket))
+      })
       notStopped(instance, 'a TCP server', () => void bound.close())
       const close = scope.own('TCP server', bound.close)
       return { address: bound.address, close: async () => void (await close()) }
@@ -80,13 +94,10 @@ function ownSockets(instance: Instance, network: Network): Network {
 }
 
 /** `ctx.net`: sockets that end with the plugin, and listeners with sockets owned by the runtime. */
-export function netOf(
-  instance: Instance,
-  { listeners, network }: ContextHost,
-  errors: PluginContext['errors'],
-): PluginContext['net'] {
+export function netOf(instance: Instance, host: ContextHost, errors: PluginContext['errors']): PluginContext['net'] {
+  const { listeners } = host
   return {
-    ...ownSockets(instance, network),
+    ...ownSockets(instance, host),
     listen(options, onConnection) {
       argument('listener: its options', options, 'object')
       argument('listener: its name', options.name, 'string')
