@@ -43,8 +43,9 @@ export const udpLinks =
       throw error
     }
     socket.on('error', failed)
-    // The system also delivers packets from other interfaces and from outside this link (RFC 6762, section 11).
-    socket.on('message', (bytes, from) => local.has(from.address) && received(bytes, from))
+    // The system also delivers packets from other interfaces and from outside this link (RFC 6762, section 11). Whoever sends
+    // from port 0 cannot be answered.
+    socket.on('message', (bytes, from) => from.port > 0 && local.has(from.address) && received(bytes, from))
     const pending = new Set<Promise<void>>()
     return {
       send(bytes, to = { address: group, port }) {

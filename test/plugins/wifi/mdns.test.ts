@@ -1,3 +1,4 @@
+import { createSocket } from 'node:dgram'
 import { networkInterfaces } from 'node:os'
 import { type DecodedPacket, decode, encode, type Question } from 'dns-packet'
 import fc from 'fast-check'
@@ -274,6 +275,27 @@ t.test('packets that are dear to read: few of them in a second, and no long answ
   t.equal(segment.direct.length, 0, 'more records than anybody has')
   segment.ask(many.slice(0, 200), {}, { ...asker, port: 40_000 })
   t.equal(segment.direct[0]?.packet.questions?.length, 64)
+})
+
+t.test('a question from port 0, which cannot be answered, does not end the plugin', async (t) => {
+  const socket = createSocket('udp4')
+  t.teardown(() => socket.close())
+  for (const name of ['addMembership', 'setMulticastInterface', 'setMulticastTTL', 'setMulticastLoopback'] as const)
+    Object.assign(socket, { [name]: () => {} })
+  const from: number[] = []
+  const open = udpLinks({ datagram: async () => socket }, port)
+  const link = await open(
+    { name: 'lo', address: '127.0.0.1', prefix: 8, ip6: [] },
+    {
+      received(bytes, { address, port }) {
+        from.push(port)
+        link.send(bytes, { address, port })
+      },
+      failed: () => {},
+    },
+  )
+  for (const port of [0, 40_000]) socket.emit('message', Buffer.from('?'), { address: '127.0.0.1', port })
+  t.same(from, [40_000])
 })
 
 /** A station that announces on loopback alone. */
