@@ -203,6 +203,9 @@ for (const [name, open] of [
         near.dial({ host: 'a.example', port: 1, resolve: () => Promise.reject(new Error('no DNS')) }),
       )
       await until(() => unknown.closed, 'the failure')
+      const empty = kept(near.dial({ host: 'a.example', port: 1, resolve: async () => [] }))
+      await until(() => empty.closed, 'the end of a name without an address')
+      t.equal(empty.code, 'ENOTFOUND')
       t.same(await near.resolve('127.0.0.1'), [{ address: '127.0.0.1', family: 4 }])
       await t.rejects(near.resolve('nobody.invalid'), { code: /^(ENOTFOUND|EAI_AGAIN)$/ })
     })

@@ -15,8 +15,11 @@ const lookupBy =
   (host, { all }, done) => {
     resolve(host).then(
       (found) => {
-        if (all) done(null, [...found])
-        else done(null, found[0]?.address ?? '', found[0]?.family)
+        const [first] = found
+        // Node's sockets throw at an empty answer.
+        if (!first) done(Object.assign(new Error(`${host} has no address`), { code: 'ENOTFOUND' }), [])
+        else if (all) done(null, [...found])
+        else done(null, first.address, first.family)
       },
       (error) => done(error, []),
     )

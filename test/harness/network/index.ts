@@ -141,11 +141,11 @@ export class MemoryHost implements Network {
     const socket = new MemorySocket(this.#network.clock, false)
     const targets = isIP(host) === 0 ? resolve(host) : Promise.resolve([{ address: host }])
     targets.then(
-      (found) =>
-        this.#attempt(
-          socket,
-          found.map(({ address }) => ({ address, port })),
-        ),
+      (found) => {
+        if (found.length === 0) socket.destroy(systemError('ENOTFOUND', 'getaddrinfo', host))
+        const targets = found.map(({ address }) => ({ address, port }))
+        this.#attempt(socket, targets)
+      },
       (error) => void socket.destroy(error),
     )
     if (tls === undefined) return socket
