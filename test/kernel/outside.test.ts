@@ -8,6 +8,7 @@ import { dirname, join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { createTestStation, fakeProcesses, ManualClock, type TestStationOptions, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
+import { reEnrol } from '../../plugins/mqtt-link/identity/est.js'
 import { LinuxMachine } from '../../runtime/platform/ports/machine.js'
 import { type AnyPlugin, definePlugin, type FetchOptions, type PluginContext } from '../../runtime/plugin.js'
 import { createAuthority, openssl } from '../harness/peers/certificates.js'
@@ -185,6 +186,7 @@ t.test('ctx.fetch', async (t) => {
     const { url = '', method, headers } = request
     seen.push({ url, method, authorization: headers.authorization, body })
     if (url === '/slow') return
+    if (url.startsWith('/drip')) return void reply.writeHead(url.startsWith('/drip/403') ? 403 : 200).write('.')
     if (url === '/large') return void reply.end('x'.repeat(100_000))
     if (url === '/endless') {
       const more = () => reply.write('x'.repeat(16_384), () => reply.destroyed || setImmediate(more))
@@ -264,6 +266,23 @@ t.test('ctx.fetch', async (t) => {
     await until(() => seen.length > count, 'the request')
     await clock.advance(5_000)
     await silent
+  })
+
+  t.test('a server that drips its answer holds nothing longer than the whole exchange may take', async (t) => {
+    const late = { code: 'RTK_ERR_FETCH_TIMEOUT', message: /: no whole answer within 20 s$/ }
+    for (const path of ['drip', 'drip/403']) {
+      let hasBegun = false
+      const fetch: PluginContext['fetch'] = async (...request) => {
+        const answer = await ctx().fetch(...request)
+        hasBegun = true
+        return answer
+      }
+      const enrolled = reEnrol(fetch, { url: `${base}/${path}` }, { cert: '', key: '' }, Buffer.from('request'))
+      const given = t.rejects(enrolled, late)
+      await until(() => hasBegun, 'the begin of the answer')
+      await clock.advance(20_000)
+      await given
+    }
   })
 
   t.test('too large: by its length, while it comes, and after decompression', async (t) => {

@@ -31,7 +31,7 @@ export async function reEnrol(
     method: 'POST',
     headers: { 'content-type': 'application/pkcs10', 'content-transfer-encoding': 'base64' },
     body: Buffer.from(pkcs10).toString('base64'),
-    ...{ timeout_ms: limit_ms, maxBytes: largestAnswer, client: { cert, key } },
+    ...{ timeout_ms: limit_ms, whole_ms: limit_ms, maxBytes: largestAnswer, client: { cert, key } },
     ...(ca !== undefined && { ca }),
     means: (status) => (status === 200 ? 'taken' : status === notYet ? 'later' : status < 300 ? 'refused' : undefined),
     explain: async (answer, wait_ms) =>

@@ -1,5 +1,6 @@
 /** HTTP for plugins: undici's fetch with limits of time, size and redirects, and with certificates that are pinned. */
 
+import type { Dispose } from '../../../schemas/event.js'
 import { RtkError } from '../../errors.js'
 import type { Clock } from '../ports/clock.js'
 import type { Network } from '../ports/network.js'
@@ -33,12 +34,21 @@ export class Fetcher {
   }
 
   readonly fetch: Fetch = async (target, options = {}) => {
-    const { timeout_ms = defaults.timeout_ms } = options
+    const { timeout_ms = defaults.timeout_ms, whole_ms } = options
     let url = checked(target, options)
-    const abort = anySignal([this.#ended, options.signal])
-    const cancel = this.#clock.timer(timeout_ms, () => {
-      abort.abort(new RtkError('RTK_ERR_FETCH_TIMEOUT', `no answer within ${timeout_ms / 1000} s`))
-    })
+    const ended = anySignal([this.#ended, options.signal])
+    let whole: Dispose = () => {}
+    const release = () => {
+      void whole()
+      ended.release()
+    }
+    const abort = { ...ended, release }
+    const within = (limit_ms: number, what: string) =>
+      this.#clock.timer(limit_ms, () => {
+        abort.abort(new RtkError('RTK_ERR_FETCH_TIMEOUT', `${what} within ${limit_ms / 1000} s`))
+      })
+    const cancel = within(timeout_ms, 'no answer')
+    if (whole_ms !== undefined) whole = within(whole_ms, 'no whole answer')
     try {
       let init: RequestInit = pick(options, url)
       for (let left = Math.min(options.redirects ?? defaults.redirects, mostRedirects); ; left--) {
@@ -75,7 +85,8 @@ export class Fetcher {
 
 /** Options for undici. A login in the URL becomes a header: fetch refuses URLs with a login. */
 function pick(options: FetchOptions, url: URL): RequestInit {
-  const { timeout_ms, maxBytes, redirects, ca, extraCa, fingerprint256, client, refuses, signal, ...init } = options
+  const { timeout_ms, whole_ms, maxBytes, redirects, ca, extraCa, fingerprint256, client, refuses, signal, ...init } =
+    options
   if (url.username === '' && url.password === '') return init
   const headers = new Headers(init.headers)
   const login = [url.username, url.password].map(decodeURIComponent).join(':')

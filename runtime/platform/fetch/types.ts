@@ -5,6 +5,8 @@ import type { Refuses } from '../address/checked-resolve.js'
 export interface FetchOptions extends Omit<RequestInit, 'redirect' | 'dispatcher'> {
   /** Time limit until the headers of the answer, and between two pieces of its body; default: 30 s. */
   timeout_ms?: number
+  /** Time limit of the whole exchange, the body included. Default: none, for a body that is a stream. */
+  whole_ms?: number
   /** Largest body in bytes, after decompression; default: 1 MiB. */
   maxBytes?: number
   /** Maximum number of redirects to follow, 0 to 5. With 0 (default), the redirect itself is the answer. */
