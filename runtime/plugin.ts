@@ -31,7 +31,7 @@ import type {
   HistogramOptions,
   MetricOptions,
 } from './platform/metrics/types.js'
-import type { Network } from './platform/ports/network.js'
+import type { NetworkPort } from './platform/ports/network.js'
 import type { ProcessPort } from './platform/ports/processes.js'
 import type { Edges } from './platform/time/edges.js'
 
@@ -84,7 +84,7 @@ export {
   type DatagramSocket,
   type DialOptions,
   type HostAddress,
-  type Network,
+  type NetworkPort,
   type RemoteInfo,
   type Resolve,
   rootCertificates,
@@ -422,7 +422,7 @@ export interface PluginContext extends Edges {
    * socket, `resolve` gives the addresses of a name. `bind` accepts TCP connections for a library that takes the
    * sockets itself, without what `listen` does.
    */
-  readonly net: Network & {
+  readonly net: NetworkPort & {
     /**
      * Listens for TCP (or TLS) clients, from `start` on. The runtime owns the socket: while the plugin is reloaded,
      * new clients wait for the next version, and open connections move to it if both versions support this

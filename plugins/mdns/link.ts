@@ -1,5 +1,5 @@
 import { Prefixes } from 'rtk-base/link'
-import type { Network, RemoteInfo } from 'rtk-base/plugin'
+import type { NetworkPort, RemoteInfo } from 'rtk-base/plugin'
 
 /** One interface on which is announced. */
 export interface LinkAddress {
@@ -29,7 +29,7 @@ const group = '224.0.0.251'
 
 /** @param port 5353, another one in tests */
 export const udpLinks =
-  (net: Pick<Network, 'datagram'>, port: number): OpenLink =>
+  (net: Pick<NetworkPort, 'datagram'>, port: number): OpenLink =>
   async ({ address, prefix }, { received, failed }) => {
     const socket = await net.datagram({ host: '0.0.0.0', port, shared: true })
     const local = new Prefixes([`${address}/${prefix}`])

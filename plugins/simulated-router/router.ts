@@ -1,6 +1,6 @@
 /** The simulated router: its controls as methods, for tests and for the language of `commands.ts`. */
 
-import { badValue, type Network } from 'rtk-base/plugin'
+import { badValue, type NetworkPort } from 'rtk-base/plugin'
 import type { SimulatedRouter } from 'rtk-base/services'
 import { Value } from 'typebox/value'
 import { Device, type SeenCall } from './device/device.js'
@@ -17,7 +17,7 @@ type Partially<T> = T extends readonly unknown[] ? T : T extends object ? { [K i
 /** `ports`: where it listened before; left out: on free ones. */
 export type SimulatedRouterOptions = Partially<RouterOptions> & {
   clock: SimulatorClock
-  network: Network
+  network: NetworkPort
   ports?: Ports
 }
 
@@ -50,7 +50,7 @@ export class SimulatedTeltonika implements Omit<SimulatedRouter, 'command'> {
   readonly #power: Power
   #certificate: Certificate | undefined
 
-  private constructor(options: RouterOptions, clock: SimulatorClock, network: Network, ports?: Ports) {
+  private constructor(options: RouterOptions, clock: SimulatorClock, network: NetworkPort, ports?: Ports) {
     this.#device = new Device(options, clock, network)
     this.#certificate = options.https ? selfSigned(this.#device.identity.serial) : undefined
     this.#listeners = new Listeners((request, response) => answerRequest(this.#device, request, response), {

@@ -1,4 +1,4 @@
-import type { DatagramSocket, Network, RemoteInfo } from 'rtk-base/plugin'
+import type { DatagramSocket, NetworkPort, RemoteInfo } from 'rtk-base/plugin'
 
 export interface UdpHandlers {
   received(datagram: Buffer, from: RemoteInfo): void
@@ -33,7 +33,7 @@ export class UdpSocket {
 
   /** Rejects when the address cannot be bound. */
   static async open(
-    net: Pick<Network, 'datagram'>,
+    net: Pick<NetworkPort, 'datagram'>,
     host: string,
     port: number,
     limit: number,

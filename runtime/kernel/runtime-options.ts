@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import type { Variant } from '../../schemas/index.js'
 import type { Clock } from '../platform/ports/clock.js'
 import type { Machine } from '../platform/ports/machine.js'
-import type { Network } from '../platform/ports/network.js'
+import type { NetworkPort } from '../platform/ports/network.js'
 import type { ProcessPort } from '../platform/ports/processes.js'
 import type { RunningSlot } from '../platform/ports/slots.js'
 import type { Release } from '../platform/release.js'
@@ -50,7 +50,7 @@ export interface RuntimeOptions {
   clock?: Clock
   store?: Store
   processes?: ProcessPort
-  network?: Network
+  network?: NetworkPort
   /** Id of this start of the machine. */
   bootId?: string
   release?: Release

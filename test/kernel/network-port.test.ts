@@ -1,16 +1,16 @@
-/** The contract of a `Network`: one table of behaviour, on the real network and on that in memory. */
+/** The contract of a `NetworkPort`: one table of behaviour, on the real network and on that in memory. */
 import { once } from 'node:events'
 import { connect as connectTls } from 'node:tls'
 import { createTestStation, ManualClock, MemoryNetwork, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
-import type { DatagramSocket, Network, Socket } from '../../runtime/platform/ports/network.js'
+import type { DatagramSocket, NetworkPort, Socket } from '../../runtime/platform/ports/network.js'
 import { systemNetwork } from '../../runtime/platform/ports/system-network.js'
 import { type AnyPlugin, definePlugin } from '../../runtime/plugin.js'
 
 interface World {
   /** Two hosts, or this machine twice. */
-  readonly near: Network
-  readonly far: Network
+  readonly near: NetworkPort
+  readonly far: NetworkPort
   /** Of `far`. */
   readonly address: string
   /** More than both systems keep. */

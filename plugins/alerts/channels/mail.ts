@@ -1,6 +1,6 @@
 /** E-mail by SMTP. The library is loaded with the first mail. */
 import { asciiHost, checkedResolve, type Refuses } from 'rtk-base/link'
-import { type Network, type PluginContext, rootCertificates, type Socket, Undelivered } from 'rtk-base/plugin'
+import { type NetworkPort, type PluginContext, rootCertificates, type Socket, Undelivered } from 'rtk-base/plugin'
 import type { Channel, Message } from './channel.js'
 
 /** From the connection to the server's acceptance. */
@@ -89,7 +89,7 @@ export class MailChannel implements Channel {
 }
 
 function connected(
-  net: Network,
+  net: NetworkPort,
   { host, port, refuses }: MailSettings,
   signal: AbortSignal,
   opened: (socket: Socket) => void,

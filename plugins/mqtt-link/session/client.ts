@@ -1,7 +1,7 @@
 /** Socket and MQTT client of a session. */
 import { MqttClient } from 'mqtt'
 import { asciiHost } from 'rtk-base/link'
-import type { Network, Socket } from 'rtk-base/plugin'
+import type { NetworkPort, Socket } from 'rtk-base/plugin'
 import type { Identity } from '../identity/certificate.js'
 import type { DialledBroker } from '../settings.js'
 import { largestInbound } from './inspection.js'
@@ -13,7 +13,7 @@ const keepalive_s = 120
 const connectTimeout_ms = 20_000
 
 export interface SessionOptions extends DialledBroker {
-  net: Pick<Network, 'dial'>
+  net: Pick<NetworkPort, 'dial'>
   serial: string
   clientId: string
   identity: Identity

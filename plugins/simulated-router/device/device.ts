@@ -1,6 +1,6 @@
 /** The router behind its web server: identity, storage and running programs. */
 import { createHash, timingSafeEqual } from 'node:crypto'
-import type { Network } from 'rtk-base/plugin'
+import type { NetworkPort } from 'rtk-base/plugin'
 import { Modem, type Profile } from '../mobile/modem.js'
 import type { SelectionMode } from '../mobile/operators.js'
 import type { RouterOptions, SimulatorClock } from '../options.js'
@@ -28,7 +28,7 @@ const digest = (text: string) => createHash('sha256').update(text).digest()
 export class Device {
   readonly options: RouterOptions
   readonly clock: SimulatorClock
-  readonly network: Network
+  readonly network: NetworkPort
   readonly delays: Delays
   readonly faults = new Faults()
   readonly files: Files
@@ -55,7 +55,7 @@ export class Device {
   /** Set by the power switch: takes the router away and brings it back. */
   onPower: (action: PowerAction, away_s: number) => void = () => {}
 
-  constructor(options: RouterOptions, clock: SimulatorClock, network: Network) {
+  constructor(options: RouterOptions, clock: SimulatorClock, network: NetworkPort) {
     this.network = network
     this.options = options
     this.clock = clock

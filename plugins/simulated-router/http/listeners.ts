@@ -14,7 +14,7 @@ import {
   UTCTime,
   Utf8String,
 } from 'asn1js'
-import type { Bound, Network, Socket } from 'rtk-base/plugin'
+import type { Bound, NetworkPort, Socket } from 'rtk-base/plugin'
 
 export interface Certificate {
   cert: string
@@ -77,7 +77,7 @@ export interface Ports {
 }
 
 export interface ListenerOptions {
-  network: Network
+  network: NetworkPort
   certificate: Certificate | undefined
   /** Plain HTTP answers 307. */
   redirect: boolean
@@ -88,7 +88,7 @@ export interface ListenerOptions {
 export class Listeners {
   readonly #plain: Server
   readonly #tls: HttpsServer | undefined
-  readonly #network: Network
+  readonly #network: NetworkPort
   readonly #ports = new Map<Server, number>()
   readonly #bound = new Map<Server, Bound>()
   readonly #sockets = new Set<Socket>()

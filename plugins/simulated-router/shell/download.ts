@@ -1,7 +1,7 @@
 /** Fetches a URL as the router's wget does. */
 import { get as httpGet, type IncomingMessage } from 'node:http'
 import { get as httpsGet } from 'node:https'
-import type { Network } from 'rtk-base/plugin'
+import type { NetworkPort } from 'rtk-base/plugin'
 
 const largest_bytes = 40 * 1024 * 1024
 const redirects = 5
@@ -9,7 +9,7 @@ const redirects = 5
 export type Downloaded = { body: Buffer } | { error: string }
 
 export async function download(
-  network: Network,
+  network: NetworkPort,
   url: string,
   { insecure, follow }: { insecure: boolean; follow: boolean },
   left = redirects,

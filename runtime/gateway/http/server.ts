@@ -18,7 +18,7 @@ import { CertificateFiles } from '../../platform/files/certificate-files.js'
 import type { Owner } from '../../platform/guard/owner.js'
 import { budgetsByNetwork } from '../../platform/intake.js'
 import type { Clock } from '../../platform/ports/clock.js'
-import type { Network } from '../../platform/ports/network.js'
+import type { NetworkPort } from '../../platform/ports/network.js'
 import { requestRate } from '../../platform/rates.js'
 import type { KeptLogin } from '../login/kept-login.js'
 import { Login, type LoginOptions, roleRefusal } from '../login/login.js'
@@ -50,7 +50,7 @@ export interface HttpOptions extends LoginOptions {
 export interface HttpServerDeps {
   log: Logger
   clock: Clock
-  sockets: Network
+  sockets: NetworkPort
   /** The machine's own name, allowed as `Host`. */
   hostname?: string
   network?: LocalNetwork
@@ -80,7 +80,7 @@ export class HttpServer {
   readonly #options: HttpOptions
   readonly #log: Logger
   readonly #clock: Clock
-  readonly #sockets: Network
+  readonly #sockets: NetworkPort
   readonly #limits: HttpLimits
   readonly #names: readonly string[]
   readonly #network: LocalNetwork

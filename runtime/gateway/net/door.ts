@@ -4,7 +4,7 @@ import type { Dispose } from '../../../schemas/event.js'
 import { listenReason, messageOf, RtkError } from '../../errors.js'
 import { type PlaceLimits, Places } from '../../platform/fair-share/places.js'
 import type { Clock } from '../../platform/ports/clock.js'
-import type { Bound, Network } from '../../platform/ports/network.js'
+import type { Bound, NetworkPort } from '../../platform/ports/network.js'
 import { notePeer, type Peer, peerOf, readProxyHeader } from './peer.js'
 import type { ListenAddress, ListenTls } from './types.js'
 
@@ -35,7 +35,7 @@ export interface DoorEvents {
 
 /** The listening socket: gets its address, sooner or later, and keeps it. */
 export class Door {
-  readonly #network: Network
+  readonly #network: NetworkPort
   readonly #clock: Clock
   readonly #events: DoorEvents
   readonly #tls: (() => ListenTls) | undefined
@@ -52,7 +52,7 @@ export class Door {
   readonly #secured = new Map<string, Peer>()
 
   constructor(
-    { network, clock }: { network: Network; clock: Clock },
+    { network, clock }: { network: NetworkPort; clock: Clock },
     wanted: ListenAddress,
     tls: (() => ListenTls) | undefined,
     events: DoorEvents,

@@ -4,19 +4,19 @@ import type { Logger } from 'pino'
 import type { ErrorValues } from '../../../schemas/services.js'
 import { asRuntime, type Owner, type StopReason } from '../../platform/guard/owner.js'
 import type { Clock } from '../../platform/ports/clock.js'
-import type { Network } from '../../platform/ports/network.js'
+import type { NetworkPort } from '../../platform/ports/network.js'
 import { Listening } from './listening.js'
 import type { ConnectionHandler, Listener, ListenOptions } from './types.js'
 
 const nameRule = /^[a-z0-9]+(-[a-z0-9]+)*$/
 
 export class Listeners {
-  readonly #deps: { log: Logger; clock: Clock; network: Network; isProxy(address: string): boolean }
+  readonly #deps: { log: Logger; clock: Clock; network: NetworkPort; isProxy(address: string): boolean }
   /** Includes closed listeners, until their last connection has closed. */
   readonly #all = new Set<Listening>()
 
   /** @param isProxy default: none */
-  constructor(deps: { log: Logger; clock: Clock; network: Network; isProxy?: (address: string) => boolean }) {
+  constructor(deps: { log: Logger; clock: Clock; network: NetworkPort; isProxy?: (address: string) => boolean }) {
     this.#deps = { isProxy: () => false, ...deps }
   }
 

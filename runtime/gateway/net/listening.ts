@@ -7,7 +7,7 @@ import { Places } from '../../platform/fair-share/places.js'
 import { asRuntime, type Owner, runAs, type StopReason } from '../../platform/guard/owner.js'
 import { LogLimit } from '../../platform/log/log-limit.js'
 import type { Clock } from '../../platform/ports/clock.js'
-import type { Network } from '../../platform/ports/network.js'
+import type { NetworkPort } from '../../platform/ports/network.js'
 import { clientRate } from '../../platform/rates.js'
 import { AcceptedConnection, note_ms } from './accepted-connection.js'
 import { addressText, Door } from './door.js'
@@ -36,7 +36,7 @@ export interface Claim {
 export interface ListeningDeps {
   readonly log: Logger
   readonly clock: Clock
-  readonly network: Network
+  readonly network: NetworkPort
   /** Named in `net.proxies`. */
   isProxy(address: string): boolean
   /** It was closed and its last connection has ended. */

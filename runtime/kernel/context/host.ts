@@ -4,7 +4,7 @@ import type { DataFiles } from '../../platform/files/data-files.js'
 import type { MetricRegistry } from '../../platform/metrics/index.js'
 import { didYouMean } from '../../platform/nearest.js'
 import type { Clock } from '../../platform/ports/clock.js'
-import type { Network } from '../../platform/ports/network.js'
+import type { NetworkPort } from '../../platform/ports/network.js'
 import type { ProcessPort } from '../../platform/ports/processes.js'
 import type { Store } from '../../platform/store/store.js'
 import type { Dispose, PublishOptions, PublishResult } from '../../plugin.js'
@@ -27,7 +27,7 @@ export interface ContextHost {
   isStopping(): boolean
   readonly listeners: Listeners
   readonly processes: ProcessPort
-  readonly network: Network
+  readonly network: NetworkPort
   readonly files: DataFiles
   readonly metrics: MetricRegistry
 }

@@ -2,7 +2,7 @@ import type { ErrorValues } from '../../../schemas/services.js'
 import { RtkError } from '../../errors.js'
 import type { ListenOptions } from '../../gateway/net/types.js'
 import { Fetcher } from '../../platform/fetch/index.js'
-import type { BindOptions, DatagramOptions, DialOptions, Network, Socket } from '../../platform/ports/network.js'
+import type { BindOptions, DatagramOptions, DialOptions, NetworkPort, Socket } from '../../platform/ports/network.js'
 import type { PluginContext } from '../../plugin.js'
 import type { Instance } from '../instance/instance.js'
 import { argument, type ContextHost, members, opening } from './host.js'
@@ -44,7 +44,7 @@ function notStopped({ name, scope }: Instance, what: string, close: () => void):
 }
 
 /** Sockets of one instance. They close with it; one that was ended still sends what was written, for a while. */
-function ownSockets(instance: Instance, { network, clock }: ContextHost): Network {
+function ownSockets(instance: Instance, { network, clock }: ContextHost): NetworkPort {
   const { scope } = instance
   const own = (socket: Socket) => {
     const close = scope.own('connection', () => {

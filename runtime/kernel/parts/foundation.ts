@@ -7,7 +7,7 @@ import { StationDevice } from '../../platform/device.js'
 import { DataFiles } from '../../platform/files/data-files.js'
 import { type Clock, systemClock } from '../../platform/ports/clock.js'
 import { isSerial, machineSerial } from '../../platform/ports/machine.js'
-import type { Network } from '../../platform/ports/network.js'
+import type { NetworkPort } from '../../platform/ports/network.js'
 import { slotFromEnvironment } from '../../platform/ports/slots.js'
 import { systemNetwork } from '../../platform/ports/system-network.js'
 import { readRelease } from '../../platform/release.js'
@@ -18,7 +18,7 @@ import type { RuntimeOptions } from '../runtime-options.js'
 
 export interface Foundation {
   readonly clock: Clock
-  readonly network: Network
+  readonly network: NetworkPort
   readonly serial: string
   /** Refuses writes once a factory reset has begun, except to data that the reset keeps. */
   readonly store: Store

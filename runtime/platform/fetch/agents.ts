@@ -4,7 +4,7 @@ import { isIP } from '../address/address.js'
 import { addressRefused, checkedResolve } from '../address/checked-resolve.js'
 import { hostPackages } from '../host-packages.js'
 import type { Clock } from '../ports/clock.js'
-import { type Network, rootCertificates, type Socket, type TLSSocket } from '../ports/network.js'
+import { type NetworkPort, rootCertificates, type Socket, type TLSSocket } from '../ports/network.js'
 import type { FetchOptions } from './types.js'
 
 type Undici = typeof import('undici')
@@ -34,11 +34,11 @@ export class Agents {
   /** A number for each function that refuses addresses. */
   readonly #refusers = new WeakMap<object, number>()
   #known = 0
-  readonly #network: Network
+  readonly #network: NetworkPort
   readonly #clock: Clock
   readonly #connecting = new Set<Socket>()
 
-  constructor(network: Network, clock: Clock) {
+  constructor(network: NetworkPort, clock: Clock) {
     this.#network = network
     this.#clock = clock
   }

@@ -3,7 +3,7 @@
 import type { Dispose } from '../../../schemas/event.js'
 import { RtkError } from '../../errors.js'
 import type { Clock } from '../ports/clock.js'
-import type { Network } from '../ports/network.js'
+import type { NetworkPort } from '../ports/network.js'
 import { anySignal } from '../time/waits.js'
 import { Agents, isPinned, loadUndici } from './agents.js'
 import { failure } from './failure.js'
@@ -27,7 +27,7 @@ export class Fetcher {
   readonly #ended: AbortSignal
   readonly #agents: Agents
 
-  constructor(network: Network, clock: Clock, ended: AbortSignal) {
+  constructor(network: NetworkPort, clock: Clock, ended: AbortSignal) {
     this.#agents = new Agents(network, clock)
     this.#clock = clock
     this.#ended = ended

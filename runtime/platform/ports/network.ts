@@ -1,5 +1,5 @@
 /**
- * Sockets. Whoever opens one does so through the `Network` that the runtime was given, so that a test can put a whole
+ * Sockets. Whoever opens one does so through the `NetworkPort` that the runtime was given, so that a test can put a whole
  * station on a network in memory. Its sockets are those of Node, so nothing stands between a writer and the system.
  */
 import type { RemoteInfo, Socket as UdpSocket } from 'node:dgram'
@@ -61,7 +61,7 @@ export interface Bound {
   close(): Promise<void>
 }
 
-export interface Network {
+export interface NetworkPort {
   /**
    * Begins to connect, to one address of the host after the other. The socket emits `connect`, or `secureConnect` with
    * TLS, or `error` with the cause as `code`. There is no time limit: the caller destroys the socket.

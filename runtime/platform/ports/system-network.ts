@@ -3,7 +3,7 @@ import { createSocket } from 'node:dgram'
 import { lookup } from 'node:dns/promises'
 import { connect as connectTcp, createServer, isIP, isIPv6, type LookupFunction } from 'node:net'
 import { connect as connectTls } from 'node:tls'
-import type { Bound, HostAddress, Network, Resolve } from './network.js'
+import type { Bound, HostAddress, NetworkPort, Resolve } from './network.js'
 
 /** Time limit of an address before the next one of the same name is tried: Node's 250 ms are too short for cellular. */
 const eachAddress_ms = 2_000
@@ -25,7 +25,7 @@ const lookupBy =
     )
   }
 
-export const systemNetwork: Network = {
+export const systemNetwork: NetworkPort = {
   dial({ host, port, tls, resolve }) {
     const address = {
       ...{ host, port, autoSelectFamily: true, autoSelectFamilyAttemptTimeout: eachAddress_ms },

@@ -10,7 +10,7 @@ import type {
   DatagramSocket,
   DialOptions,
   HostAddress,
-  Network,
+  NetworkPort,
   Socket,
 } from '../../../runtime/platform/ports/network.js'
 import { isMulticast, MemoryDatagram } from './datagram.js'
@@ -122,8 +122,8 @@ interface Server extends Endpoint {
   connected(socket: MemorySocket): void
 }
 
-/** One host: the `Network` of a station, or of whoever talks to it. */
-export class MemoryHost implements Network {
+/** One host: the `NetworkPort` of a station, or of whoever talks to it. */
+export class MemoryHost implements NetworkPort {
   readonly addresses: readonly string[]
   readonly names: readonly string[]
   readonly #network: MemoryNetwork

@@ -1,6 +1,6 @@
 import { asciiHost } from '../../../platform/address/host-name.js'
 import { Intake, rateText } from '../../../platform/intake.js'
-import type { Network, Socket } from '../../../platform/ports/network.js'
+import type { NetworkPort, Socket } from '../../../platform/ports/network.js'
 import { dialledRate } from '../../../platform/rates.js'
 import type { Edges } from '../../../platform/time/edges.js'
 import { isAnswer, type Outbound } from './outbound.js'
@@ -45,7 +45,7 @@ export interface Dialled {
  * @param out selects the addresses for this attempt; default: those of the name, in order
  */
 export function dial(
-  { net, timers }: { net: Pick<Network, 'dial'>; timers: Pick<Edges['timers'], 'after'> },
+  { net, timers }: { net: Pick<NetworkPort, 'dial'>; timers: Pick<Edges['timers'], 'after'> },
   target: DialTarget,
   events: DialEvents,
   out?: Outbound,

@@ -1,6 +1,6 @@
 import type { BytePort, PortSink } from '../../../../schemas/byte-port.js'
 import { Intake } from '../../../platform/intake.js'
-import type { Network, Socket } from '../../../platform/ports/network.js'
+import type { NetworkPort, Socket } from '../../../platform/ports/network.js'
 import { receiverRate } from '../../../platform/rates.js'
 import type { Edges } from '../../../platform/time/edges.js'
 import { whenCut } from '../outbound/acknowledgement.js'
@@ -8,7 +8,7 @@ import { whenCut } from '../outbound/acknowledgement.js'
 const connect_ms = 5000
 const maxQueued = 65_536
 
-export type DialEdges = Edges & { readonly net: Pick<Network, 'dial'> }
+export type DialEdges = Edges & { readonly net: Pick<NetworkPort, 'dial'> }
 
 /** A serial server on the network, e.g. ser2net: `tcp://host:port`. */
 export class TcpPort implements BytePort {
