@@ -288,7 +288,7 @@ export interface PublishOptions {
   /** MQTT 5 properties; left out on 3.1.1. */
   properties?: { userProperties?: Record<string, string>; correlationData?: Buffer }
   /** Published right after it, with the same QoS: both go out, or neither. */
-  beside?: { topic: string; payload: string | Buffer }
+  followedBy?: { topic: string; payload: string | Buffer }
 }
 
 /** A plugin's own part of the non-volatile storage. Every write is durable when its promise resolves. */

@@ -110,7 +110,7 @@ export class Publisher {
     const v5 = this.#ctx.services.find(mqttLink)?.version === 5
     if (v5) return this.#ctx.mqtt.publish(topic, payload, { properties: { userProperties: { ...signature } } })
     return this.#ctx.mqtt.publish(topic, payload, {
-      beside: { topic: `${topic}/sig`, payload: JSON.stringify(signature) },
+      followedBy: { topic: `${topic}/sig`, payload: JSON.stringify(signature) },
     })
   }
 

@@ -106,9 +106,9 @@ export class Caster {
     const given = this.#options.mounts.length > 0 ? this.#options.mounts : [{ name: serial }]
     this.#own.clear()
     for (const { plainV2: _plain, ...mount } of given) this.#own.set(mount.name, new OwnMount(this.#ctx, stream, mount))
-    const outlets = [...this.#own.values()].map(({ outlet }) => outlet)
-    catchUp(stream, outlets)
-    const end = feed(this.#ctx, stream, () => outlets)
+    const distributors = [...this.#own.values()].map(({ distributor }) => distributor)
+    catchUp(stream, distributors)
+    const end = feed(this.#ctx, stream, () => distributors)
     this.rovers.ownChanged(this.#own)
     return end
   }

@@ -1,5 +1,5 @@
 import type { Gga } from 'rtk-base/gnss'
-import { Outlet, type Piece, type Selection } from 'rtk-base/ntrip'
+import { Distributor, type Piece, type Selection } from 'rtk-base/ntrip'
 import type { Connection, PluginContext } from 'rtk-base/plugin'
 import type { Ecef, RtcmStream } from 'rtk-base/services'
 import { Contents } from './contents.js'
@@ -71,14 +71,14 @@ export class OwnMount implements MountPoint {
   readonly generator = ''
   readonly offered = true
   readonly contents: Contents
-  readonly outlet: Outlet<Rover>
+  readonly distributor: Distributor<Rover>
   readonly #stream: RtcmStream
 
   constructor({ clock }: PluginContext, stream: RtcmStream, { name, ...selection }: Selection & { name: string }) {
     this.name = name
     this.#stream = stream
     this.contents = new Contents(clock)
-    this.outlet = new Outlet<Rover>(stream, selection, () => clock.monotonic(), {
+    this.distributor = new Distributor<Rover>(stream, selection, () => clock.monotonic(), {
       send,
       counted: (type, bytes, frame) => this.contents.count(type, bytes, frame),
     })
@@ -89,19 +89,19 @@ export class OwnMount implements MountPoint {
   }
 
   get known(): Known {
-    const { position, sequence } = this.outlet
+    const { position, sequence } = this.distributor
     return { position, sequence }
   }
 
   get rovers(): ReadonlySet<Rover> {
-    return this.outlet.clients
+    return this.distributor.clients
   }
 
   add(rover: Rover, before?: Known): void {
-    this.outlet.add(rover, before)
+    this.distributor.add(rover, before)
   }
 
   delete(rover: Rover): void {
-    this.outlet.clients.delete(rover)
+    this.distributor.clients.delete(rover)
   }
 }

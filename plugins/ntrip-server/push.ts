@@ -1,5 +1,5 @@
 import { Acknowledgement, cutText, type Dialled, dial, Outbound, unacknowledged_ms } from 'rtk-base/link'
-import { AnswerHead, AnswerPause, Outlet, type Piece, type StreamSink } from 'rtk-base/ntrip'
+import { AnswerHead, AnswerPause, Distributor, type Piece, type StreamSink } from 'rtk-base/ntrip'
 import type { Dispose, PluginContext } from 'rtk-base/plugin'
 import type { NtripServerInfo, PushState } from 'rtk-base/schemas'
 import { device, type RtcmEpoch, type RtcmFrame, type RtcmStream, type RtcmSubscription } from 'rtk-base/services'
@@ -42,7 +42,7 @@ export class CasterPush implements StreamSink {
   #kept: KeptWait | undefined
   /** A network came up while this attempt was under way: it may hang on the way that was there before. */
   #cameUp = false
-  readonly #outlet: Outlet<{ primed: boolean }>
+  readonly #distributor: Distributor<{ primed: boolean }>
   readonly #proof: Proof
   #line: Dialled | undefined
   #streaming = false
@@ -83,7 +83,7 @@ export class CasterPush implements StreamSink {
     this.#retry = kept ? restored(kept, ctx.clock.monotonic(), 0) : fresh
     this.#keep = keep
     this.#out = new Outbound(ctx, `ntrip-server ${nameOf(target)}`, `${target.host}:${target.port ?? 2101}`)
-    this.#outlet = new Outlet(stream, target, () => ctx.clock.monotonic(), {
+    this.#distributor = new Distributor(stream, target, () => ctx.clock.monotonic(), {
       send: (_taker, piece) => this.#write(piece),
     })
     this.#proof = new Proof(ctx, target, {
@@ -112,7 +112,7 @@ export class CasterPush implements StreamSink {
     this.#line = undefined
     this.#streaming = false
     void this.#late()
-    this.#outlet.clients.clear()
+    this.#distributor.clients.clear()
     this.#proof.stop()
     this.#listed?.close()
     this.#listed = undefined
@@ -150,15 +150,15 @@ export class CasterPush implements StreamSink {
   // ── the stream ────────────────────────────────────────────────────────────────────────────────────────────────────
 
   frame(frame: RtcmFrame, sequence: number): void {
-    this.#outlet.frame(frame, sequence)
+    this.#distributor.frame(frame, sequence)
   }
 
   epoch(epoch: RtcmEpoch, sequence: number): void {
-    this.#outlet.epoch(epoch, sequence)
+    this.#distributor.epoch(epoch, sequence)
   }
 
   reset(): void {
-    this.#outlet.reset()
+    this.#distributor.reset()
   }
 
   /** @returns false: it was left out, as the caster is slow */
@@ -282,7 +282,7 @@ export class CasterPush implements StreamSink {
     const ip = this.#line?.socket.remoteAddress ?? ''
     this.#listed = this.#stream.list({ via: 'ntrip', name: nameOf(this.target), ip, connected: true, relays: true })
     this.#proof.start(ip)
-    this.#outlet.add({ primed: false })
+    this.#distributor.add({ primed: false })
   }
 
   #heard(text: string): void {

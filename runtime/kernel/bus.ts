@@ -56,9 +56,9 @@ export class Bus implements MqttBus {
   publish(
     topic: string,
     payload: string | Buffer,
-    { retain = false, qos = 0, properties, beside }: PublishOptions,
+    { retain = false, qos = 0, properties, followedBy }: PublishOptions,
   ): PublishResult {
-    const result = this.#driver?.publish(topic, payload, { retain, qos, properties, beside }) ?? 'offline'
+    const result = this.#driver?.publish(topic, payload, { retain, qos, properties, followedBy }) ?? 'offline'
     if (result === 'offline' && !this.#loggedOffline) {
       this.#loggedOffline = true
       this.#log.warn({ topic }, 'MQTT link is down: publications are dropped until it is back')

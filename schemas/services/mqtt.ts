@@ -15,7 +15,7 @@ export interface MqttDriver {
       qos: 0 | 1 | 2
       properties?: MqttProperties
       /** Published right after it: both go out, or neither. */
-      beside?: { topic: string; payload: string | Uint8Array }
+      followedBy?: { topic: string; payload: string | Uint8Array }
     },
   ): 'sent' | 'offline' | 'full'
   /** Called with all wanted topic filters, at attach and after each change of the plugin set. */

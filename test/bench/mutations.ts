@@ -51,7 +51,7 @@ export const benchMutations: readonly BenchMutation[] = [
   },
   {
     part: 'ntrip-hour',
-    file: 'runtime/lib/ntrip/outlet.ts',
+    file: 'runtime/lib/ntrip/distributor.ts',
     before: 'if (chosen.length === 0) return',
     after: 'if (chosen.length === 0 || sequence % 10 < 2) return',
   },

@@ -192,7 +192,7 @@ export const areas: readonly Area[] = [
       ...['caster', 'contents', 'foreign', 'logins', 'mount', 'replies', 'rovers', 'table'].map(
         (file) => `plugins/ntrip-caster/${file}.ts`,
       ),
-      ...['chunked', 'head', 'outlet', 'selection', 'source-table'].map((file) => `runtime/lib/ntrip/${file}.ts`),
+      ...['chunked', 'head', 'distributor', 'selection', 'source-table'].map((file) => `runtime/lib/ntrip/${file}.ts`),
     ],
     tests: ['plugins/ntrip/parts', 'plugins/ntrip/caster', 'plugins/ntrip/client', 'plugins/ntrip/tcp'],
     sample: 14,

@@ -172,15 +172,15 @@ export class Session {
   publish(
     topic: string,
     payload: string | Uint8Array,
-    { retain, qos, properties, beside }: Parameters<MqttDriver['publish']>[2],
+    { retain, qos, properties, followedBy }: Parameters<MqttDriver['publish']>[2],
   ): 'sent' | 'offline' | 'full' {
     if (!this.up) return 'offline'
     const v5 = this.version === 5 && properties !== undefined
     const size = sizeOf(topic, payload, v5 ? properties : undefined)
-    const sizes = [size, ...(beside ? [sizeOf(beside.topic, beside.payload)] : [])]
+    const sizes = [size, ...(followedBy ? [sizeOf(followedBy.topic, followedBy.payload)] : [])]
     if (sizes.some((one) => one > this.#largest) || !this.hasRoom(sum(sizes))) return 'full'
     this.#send(topic, payload, { retain, qos, ...(v5 && { properties }) }, size)
-    if (beside) this.#send(beside.topic, beside.payload, { retain, qos }, sizes[1] ?? 0)
+    if (followedBy) this.#send(followedBy.topic, followedBy.payload, { retain, qos }, sizes[1] ?? 0)
     return 'sent'
   }
 

@@ -98,9 +98,9 @@ export function mqttOf(instance: Instance, host: ContextHost): PluginContext['mq
       const wanted = guard(instance, 'topic', () => filterOf((topic as () => string)()))
       registered.topics.push({ owner: instance, filter: () => fixed ?? wanted() ?? '', fn })
     },
-    publish(topic, payload, { beside, ...options } = {}) {
+    publish(topic, payload, { followedBy, ...options } = {}) {
       if (scope.closed) return 'offline'
-      const second = beside && { beside: { ...beside, topic: topicOf(beside.topic) } }
+      const second = followedBy && { followedBy: { ...followedBy, topic: topicOf(followedBy.topic) } }
       return host.publish(topicOf(topic), payload, { ...options, ...second })
     },
     describe(topic) {

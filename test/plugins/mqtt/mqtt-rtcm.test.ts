@@ -310,9 +310,9 @@ async function signingStation(
         publish: (
           to: string,
           payload: string | Uint8Array,
-          { retain, properties, beside }: Parameters<MqttDriver['publish']>[2],
+          { retain, properties, followedBy }: Parameters<MqttDriver['publish']>[2],
         ) => {
-          const both = [{ topic: to, payload }, ...(beside ? [beside] : [])]
+          const both = [{ topic: to, payload }, ...(followedBy ? [followedBy] : [])]
           if (both.reduce((bytes, one) => bytes + one.payload.length, 0) > room.bytes) return 'full' as const
           for (const one of both)
             sent.push({

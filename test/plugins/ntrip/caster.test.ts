@@ -24,7 +24,7 @@ import {
   messageNumber,
   moreFollows,
 } from '../../../runtime/lib/gnss/index.js'
-import { asMsm4, ChunkReader, chunkOf, Outlet, parseTable } from '../../../runtime/lib/ntrip/index.js'
+import { asMsm4, ChunkReader, chunkOf, Distributor, parseTable } from '../../../runtime/lib/ntrip/index.js'
 import { SimulatedMachine } from '../../../runtime/platform/ports/machine.js'
 import type { AnyPlugin, PluginContext } from '../../../runtime/plugin.js'
 import { drive } from '../../harness/drive.js'
@@ -447,7 +447,7 @@ t.test('the position goes out whatever messages are chosen, as 1005 or as 1006',
 })
 
 t.test('an observation never follows a position that was left out', (t) => {
-  const outlet = new Outlet<{ primed: boolean }>({ open: true, reference: () => [] }, {}, () => 0, {
+  const distributor = new Distributor<{ primed: boolean }>({ open: true, reference: () => [] }, {}, () => 0, {
     send: (_taker, { bytes }) => {
       if (isSlow) return false
       sent.push(messageNumber(bytes))
@@ -456,12 +456,12 @@ t.test('an observation never follows a position that was left out', (t) => {
   })
   const sent: number[] = []
   let isSlow = true
-  outlet.add({ primed: false })
+  distributor.add({ primed: false })
   const frame = (bytes: Uint8Array) => ({ type: messageNumber(bytes), bytes, arrival_ms: 0 })
   const second = () => {
-    outlet.frame(frame(arpFrame(here)), 1)
+    distributor.frame(frame(arpFrame(here)), 1)
     isSlow = false
-    outlet.epoch({ frames: [frame(msmFrame(1074, 0, false))], time: 0, satellites: 2, complete: true }, 2)
+    distributor.epoch({ frames: [frame(msmFrame(1074, 0, false))], time: 0, satellites: 2, complete: true }, 2)
   }
   second()
   t.strictSame(sent, [], 'the slow one has no position')

@@ -18,11 +18,11 @@ import {
   basicLogin,
   ChunkReader,
   chunkOf,
+  Distributor,
   filterLines,
   getRequest,
   ggaOf,
   HeadReader,
-  Outlet,
   parseHeaders,
   parseRequest,
   parseTable,
@@ -112,27 +112,27 @@ t.test('a rover gets the position, then every frame and every epoch, as its head
   const rovers = new Rovers(ctx)
   rovers.add(asConnection(plain), mount, facts())
   rovers.add(asConnection(chunked), mount, facts('', true))
-  mount.outlet.epoch({ frames: [epochOf(1)], complete: true, time: 1, satellites: 2 }, 1)
-  mount.outlet.frame(position, 2)
+  mount.distributor.epoch({ frames: [epochOf(1)], complete: true, time: 1, satellites: 2 }, 1)
+  mount.distributor.frame(position, 2)
   t.same(plain.types(), [1005, 1074, 1005])
   t.match(text(chunked.written[0] ?? new Uint8Array()), /^19\r\n\xd3/, 'a chunk of 25 bytes')
   t.equal(new ChunkReader().push(Buffer.concat(chunked.written)).length, 3)
   t.match(mount.known, { sequence: 2, position: /./ })
-  mount.outlet.reset()
-  mount.outlet.epoch({ frames: [epochOf(2)], complete: true, time: 2, satellites: 2 }, 3)
+  mount.distributor.reset()
+  mount.distributor.epoch({ frames: [epochOf(2)], complete: true, time: 2, satellites: 2 }, 3)
   t.equal(plain.types().length, 3, 'the gate closed: no observation before the position')
-  mount.outlet.frame(position, 4)
-  mount.outlet.epoch({ frames: [epochOf(3)], complete: true, time: 3, satellites: 2 }, 5)
+  mount.distributor.frame(position, 4)
+  mount.distributor.epoch({ frames: [epochOf(3)], complete: true, time: 3, satellites: 2 }, 5)
   t.same(plain.types().slice(3), [1005, 1074])
   plain.destroy()
-  mount.outlet.frame(position, 6)
+  mount.distributor.frame(position, 6)
   t.equal(plain.types().length, 5)
 })
 
 t.test('one that was inherited gets what went out since, where it has the position', async (t) => {
   const { ctx, stream } = context()
   const mount = new OwnMount(ctx, stream, { name: 'A' })
-  const sink = mount.outlet
+  const sink = mount.distributor
   for (const [sequence, item] of [position, epochOf(1), epochOf(2), position].entries()) {
     if (item.type === 1005) sink.frame(item, sequence + 1)
     else sink.epoch({ frames: [item], complete: true, time: 1, satellites: 2 }, sequence + 1)
@@ -1047,7 +1047,7 @@ t.test('a selection thins whole epochs, and the position always goes out', async
   const sent = Array.from({ length: 16 }, (_, s) => selector.epoch(frames, s * 1000).length)
   t.same(sent, [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1])
   const sentTo: number[] = []
-  const outlet = new Outlet<{ primed: boolean }>(
+  const distributor = new Distributor<{ primed: boolean }>(
     { open: true, reference: () => [] } as unknown as RtcmStream,
     {},
     () => 0,
@@ -1055,12 +1055,12 @@ t.test('a selection thins whole epochs, and the position always goes out', async
       send: (_, { bytes }) => sentTo.push(...typesIn(bytes)) > 0,
     },
   )
-  outlet.add({ primed: false })
-  outlet.frame(frame(1230, new Uint8Array(10)), 1)
-  outlet.epoch({ frames: [epochOf(1)], complete: true, time: 1, satellites: 1 }, 2)
+  distributor.add({ primed: false })
+  distributor.frame(frame(1230, new Uint8Array(10)), 1)
+  distributor.epoch({ frames: [epochOf(1)], complete: true, time: 1, satellites: 1 }, 2)
   t.same(sentTo, [])
-  outlet.frame(position, 3)
-  outlet.frame(epochOf(2), 4)
-  outlet.epoch({ frames: [epochOf(2)], complete: true, time: 1, satellites: 1 }, 5)
+  distributor.frame(position, 3)
+  distributor.frame(epochOf(2), 4)
+  distributor.epoch({ frames: [epochOf(2)], complete: true, time: 1, satellites: 1 }, 5)
   t.same(sentTo, [1005, 1074], 'observations by the epoch alone')
 })

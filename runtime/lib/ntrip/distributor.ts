@@ -78,16 +78,16 @@ export function positionOf(stream: Pick<RtcmStream, 'open' | 'reference'>): stri
   return frame ? Buffer.from(frame.bytes).toString('base64') : ''
 }
 
-/** Pieces that an outlet keeps for clients of the previous outlet. */
+/** Pieces that a distributor keeps for clients of the previous distributor. */
 const mostKept = 64
 
-/** A client of an `Outlet`. */
-export interface OutletTaker {
+/** A client of a `Distributor`. */
+export interface StreamClient {
   /** Whether the client has received the position of the base. Observations are sent only after it. */
   primed: boolean
 }
 
-export interface OutletEvents<T> {
+export interface DistributorEvents<T> {
   /** @returns false: the piece was skipped because the client is slow */
   send(client: T, piece: Piece): boolean
   /** Called once for each frame of the selection, also without clients. @param bytes its length */
@@ -98,11 +98,11 @@ export interface OutletEvents<T> {
  * Sends a selection of the stream to any number of clients. The selection is made once for all of them. Each client
  * gets the position of the base first.
  */
-export class Outlet<T extends OutletTaker> implements StreamSink {
+export class Distributor<T extends StreamClient> implements StreamSink {
   readonly clients = new Set<T>()
   readonly #stream: Pick<RtcmStream, 'open' | 'reference'>
   readonly #now_ms: () => number
-  readonly #events: OutletEvents<T>
+  readonly #events: DistributorEvents<T>
   readonly #selector: Selector
   #kept: { piece: Piece; sequence: number }[] = []
   /** Number of the newest item of the stream that was processed. */
@@ -113,7 +113,7 @@ export class Outlet<T extends OutletTaker> implements StreamSink {
     stream: Pick<RtcmStream, 'open' | 'reference'>,
     selection: Selection,
     now_ms: () => number,
-    events: OutletEvents<T>,
+    events: DistributorEvents<T>,
   ) {
     this.#stream = stream
     this.#now_ms = now_ms
@@ -129,7 +129,7 @@ export class Outlet<T extends OutletTaker> implements StreamSink {
   /**
    * Adds a client, which immediately gets the reference messages. While the gate is closed there are none, and
    * nothing is sent.
-   * @param before for a client of a previous outlet: the position that it received, and the number of the newest item
+   * @param before for a client of a previous distributor: the position that it received, and the number of the newest item
    *   that it received
    */
   add(client: T, before?: { position: string; sequence: number }): void {
