@@ -27,6 +27,22 @@ t.test('the values of an error are bounded, whatever a plugin gives', async (t) 
   t.same(valuesOf({ _advice: 'look', distance_m: 1 }), { distance_m: 1 }, 'one for the text alone is not sent')
 })
 
+t.test('a value that the text shows does not choose the text', async (t) => {
+  const texts = {
+    'error.join': '{ssid} is not joined',
+    'error.join.password': '{ssid} is not joined: wrong password',
+    'error.join.advice': 'look whether it is in reach',
+    'error.join.advice.password': 'enter the password again',
+  }
+  const parts = (ssid: string, cause: string) => {
+    const { why, advice } = stationError('join', { ssid, cause }, {}, texts)
+    return [why, advice]
+  }
+  t.same(parts('cafe', 'password'), ['cafe is not joined: wrong password', 'enter the password again'])
+  for (const ssid of ['password', 'advice'])
+    t.same(parts(ssid, 'away'), [`${ssid} is not joined`, 'look whether it is in reach'])
+})
+
 t.test('the document has them beside the text', async (t) => {
   const raises = definePlugin({
     name: 'raises',

@@ -6,7 +6,8 @@ const names = /\{(\w+)\}/g
 
 /**
  * The text of a key with `{name}` replaced by values. `KEY.CASE` comes before `KEY`: a case is a value, or the name of a value that
- * there is. Undefined without a text, or without a value that it needs.
+ * there is. A value that the text shows selects none: the name of a network is somebody else's, and must not choose what a person
+ * reads. Undefined without a text, or without a value that it needs.
  */
 export function textOf(
   texts: Texts,
@@ -14,11 +15,13 @@ export function textOf(
   values: Values,
   shown: (value: Values[string]) => string,
 ): string | undefined {
-  const cases = Object.entries(values).flatMap(([name, value]) =>
-    value === false || value === '' ? [] : [`${key}.${value}`, `${key}.${name}`],
-  )
+  const plain = texts[key.replace(/\.advice$/, '')] ?? ''
+  const cases = Object.entries(values).flatMap(([name, value]) => {
+    if (value === false || value === '') return []
+    return plain.includes(`{${name}}`) ? [`${key}.${name}`] : [`${key}.${value}`, `${key}.${name}`]
+  })
   const found = texts[cases.find((one) => one in texts) ?? key]
-  const isComplete = [...(found ?? '').matchAll(names)].every(([, name = '']) => name in values)
+  const isComplete = [...(found ?? '').matchAll(names)].every(([, name = '']) => Object.hasOwn(values, name))
   return isComplete ? found?.replaceAll(names, (_, name: string) => shown(values[name] ?? '')) : undefined
 }
 
