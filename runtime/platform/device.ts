@@ -5,6 +5,7 @@ import type { RunningSlot } from './ports/slots.js'
 import type { Release } from './release.js'
 
 const mostErrors = 32
+const ranks = { degrades: 0, doubts: 1, silences: 2 } as const
 /** No station runs a release for longer. */
 const longestLife_ms = 20 * 365.25 * 86_400_000
 /** The first time must be confirmed for this long. */
@@ -150,10 +151,10 @@ export class StationDevice implements Device {
   }
 
   errors(): StationError[] {
-    return this.#deps
-      .errors()
-      .sort((one, other) => one.t - other.t)
-      .slice(-mostErrors)
+    const all = this.#deps.errors().sort((one, other) => one.t - other.t)
+    // Of too many, the newest of the most severe: what degrades the station must not hide what silences it.
+    const kept = new Set(all.toSorted((one, other) => ranks[one.severity] - ranks[other.severity]).slice(-mostErrors))
+    return all.filter((error) => kept.has(error))
   }
 
   get onTrial(): boolean {

@@ -88,6 +88,9 @@ export interface StandingErrorsDeps {
   changed(): void
 }
 
+/** Codes of one owner: far more than a plugin has. One that makes codes of what strangers send costs no memory. */
+const mostCodes = 64
+
 export class StandingErrors {
   readonly #all = new Map<string, StationError>()
   readonly #withoutText = new Set<string>()
@@ -103,6 +106,7 @@ export class StandingErrors {
       if (this.#all.delete(code)) this.#deps.changed()
       return undefined
     }
+    if (!this.#all.has(code) && this.#all.size >= mostCodes) return undefined
     const values = condition === true ? {} : condition
     const error = stationError(code, values, standing, this.#deps.texts?.(), (code) => this.#textMissing(code))
     const { severity, text } = error
@@ -121,7 +125,8 @@ export class StandingErrors {
   }
 
   #textMissing(code: string): void {
-    if (!this.#withoutText.has(code)) this.#deps.textMissing(code)
+    if (this.#withoutText.has(code) || this.#withoutText.size >= mostCodes) return
     this.#withoutText.add(code)
+    this.#deps.textMissing(code)
   }
 }

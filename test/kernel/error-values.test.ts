@@ -1,8 +1,10 @@
 import t from 'tap'
 import system from '../../plugins/system/index.js'
 import { stationError } from '../../runtime/platform/standing-errors.js'
-import { definePlugin } from '../../runtime/plugin.js'
-import { createTestStation, probe } from '../harness/index.js'
+import { type AnyPlugin, definePlugin } from '../../runtime/plugin.js'
+import { createTestStation, ManualClock, probe } from '../harness/index.js'
+
+const codes = Array.from({ length: 10_000 }, (_, n) => `code-${n}`)
 
 t.test('the values of an error are bounded, whatever a plugin gives', async (t) => {
   const valuesOf = (values: object) => stationError('x', values as never, {}, { 'error.x': 'x' }).values
@@ -79,4 +81,28 @@ t.test('an error without a text shows its code and values, and the log says so o
   t.teardown(() => station.stop())
   t.match(station.device.errors(), [{ text: 'silent-trouble, distance_m 4', advice: '', values: { distance_m: 4 } }])
   t.equal(station.lines.filter(({ msg }) => msg.includes('has no text for the error silent-trouble')).length, 1)
+})
+
+t.test('of too many errors, the document keeps what silences the station, and a plugin has a limit', async (t) => {
+  const clock = new ManualClock()
+  const texts = codes.slice(0, 100).map((code) => [`error.${code}`, 'x'])
+  const many = definePlugin({
+    name: 'many',
+    version: '1.0.0',
+    api: '^1.0.0',
+    texts: {
+      en: JSON.stringify({ 'error.silent': 'nothing goes out', ...Object.fromEntries(texts) }),
+    },
+    setup(ctx) {
+      ctx.errors.while('silent', true, { severity: 'silences', t: 1 })
+      for (const code of codes) ctx.errors.while(code, true)
+    },
+  })
+  const station = await createTestStation({ clock, plugins: { many: many as AnyPlugin, system: system as AnyPlugin } })
+  t.teardown(() => station.stop())
+  const shown = station.field('base.state.errors') as { code: string }[]
+  t.equal(shown.length, 32)
+  t.equal(shown[0]?.code, 'silent')
+  const last = shown.at(-1)?.code
+  t.equal(last, codes[62], 'the 64th of the plugin, with the first one')
 })

@@ -27,5 +27,5 @@ export function textOf(
 
 /** Codes whose text an error has, the first that has one: a name at the end of a code may have a text, else all names share one. */
 export const codesWithText = (code: string, { plugin = '' }: Values): string[] => [
-  ...new Set([code, code.replace(`-${plugin}`, ''), code.replace(/^listen-.*/, 'listen')]),
+  ...new Set([code, plugin === '' ? code : code.replace(`-${plugin}`, ''), code.replace(/^listen-.*/, 'listen')]),
 ]
