@@ -214,7 +214,7 @@ for (const locale of ['en-GB', 'de-DE']) {
   await page.goto(station.url)
   await page.locator('.verdict').waitFor()
   await post(station, '/system?sim=move%200.8%200%200')
-  await page.getByRole('button', { name: 'It is where it was' }).click({ timeout: 60_000 })
+  await page.getByRole('button', { name: 'It is where it was' }).click()
   await page.getByRole('dialog').getByRole('button', { name: /^Yes/ }).click()
   await page.close()
   let last = ''
@@ -223,7 +223,7 @@ for (const locale of ['en-GB', 'de-DE']) {
     last = JSON.stringify([base.state.errors, gnss.ref.override ?? null])
     return /a person confirmed the position: it is checked/.test(last) || gnss.ref.override !== undefined
   }
-  const taken = await until(isTaken, 'the confirmation', 30_000).then(
+  const taken = await until(isTaken, 'the confirmation').then(
     () => true,
     () => last,
   )

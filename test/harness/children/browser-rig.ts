@@ -3,6 +3,7 @@
  * fails on a roof), a browser, and one JSON line for each thing that was looked at. They run in a network of their own, so ports are free.
  */
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { longestWait_ms } from '../longest-wait.js'
 import { type StationProcess, type StationProcessOptions, startStation } from '../process.js'
 
 export const address = '192.168.77.1'
@@ -32,6 +33,7 @@ export const startBrowser = (args: readonly string[] = []): Promise<Browser> =>
 /** A tab, and what its console complained of. */
 export async function openTab(context: BrowserContext): Promise<{ page: Page; troubles: string[] }> {
   const page = await context.newPage()
+  page.setDefaultTimeout(longestWait_ms)
   const troubles: string[] = []
   page.on('console', (message) => {
     if (message.type() === 'error' || message.type() === 'warning') troubles.push(message.text())
@@ -46,9 +48,9 @@ export const post = async (station: StationProcess, path: string, body?: unknown
 }
 
 /** Waits for a text of the page; @returns it, or what is there instead */
-export async function textWith(page: Page, selector: string, wanted: RegExp, timeout = 120_000): Promise<string> {
+export async function textWith(page: Page, selector: string, wanted: RegExp): Promise<string> {
   const found = page.locator(selector).filter({ hasText: wanted }).first()
-  await found.waitFor({ state: 'visible', timeout }).catch(() => {})
+  await found.waitFor({ state: 'visible' }).catch(() => {})
   const texts = (await found.count()) > 0 ? [await found.innerText()] : await page.locator(selector).allInnerTexts()
   return texts.join(' | ')
 }

@@ -46,7 +46,7 @@ async function enter(name: string, value: unknown): Promise<boolean> {
 async function apply(): Promise<string> {
   await page.getByRole('button', { name: 'Review' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Apply' }).click()
-  return textWith(page, '[role=status]', /^(Saved|Nothing was changed)/, 60_000)
+  return textWith(page, '[role=status]', /^(Saved|Nothing was changed)/)
 }
 
 const before = await parameters()

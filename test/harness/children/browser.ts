@@ -44,7 +44,7 @@ const slow = createServer((_request, response) => {
 await once(slow, 'listening')
 const { port: slowPort } = slow.address() as { port: number }
 const status = async () => (await station.info<{ gnss: { state: { status: string } } }>()).gnss.state.status
-const is = (wanted: string) => until(async () => (await status()) === wanted, wanted, 120_000)
+const is = (wanted: string) => until(async () => (await status()) === wanted, wanted)
 const mqttUp = async () => (await station.info<{ mqtt: { state: { link: string } } }>()).mqtt.state.link === 'up'
 const updating = async () => (await station.info<{ base: { update: { state: string } } }>()).base.update.state
 const command = async (text: string) => (await fetch(`${station.url}/system?${text}`, { method: 'POST' })).text()
@@ -116,7 +116,7 @@ async function look(situation: string, view: string, theme: string): Promise<voi
     await page.waitForSelector('main h1')
     await page.waitForTimeout(400)
     // On a busy machine the page may not have heard of the station for a while: it is pale then.
-    await page.waitForSelector('.out-of-contact', { state: 'detached', timeout: 120_000 })
+    await page.waitForSelector('.out-of-contact', { state: 'detached' })
     await report(page, { situation, view, theme, page: path.slice(2), troubles: troubles.splice(0) })
   }
   await context.close()

@@ -87,7 +87,7 @@ export class Hands {
       const { activeElement, body } = (globalThis as unknown as InPage).document
       return activeElement !== null && activeElement !== body
     }
-    const waited = this.page.waitForFunction(isBack, undefined, { timeout: 3_000 })
+    const waited = this.page.waitForFunction(isBack)
     await waited.catch(() => this.stumbles.push(`${name}: the focus is lost after the dialog`))
   }
 }

@@ -33,12 +33,7 @@ export async function networkTasks(player: Player): Promise<void> {
     // Nobody asks the station for anything while the page is away.
     await new Promise((resolve) => setTimeout(resolve, 21_000))
     execFileSync('ip', ['addr', 'add', `${address}/24`, 'dev', 'lo'])
-    await player.says(
-      'back again, it says that the change was undone',
-      '[role=alert]',
-      /taken back[\s\S]*choose Keep/,
-      60_000,
-    )
+    await player.says('back again, it says that the change was undone', '[role=alert]', /taken back[\s\S]*choose Keep/)
     compare('the WiFi is the one before', (await info()).sta?.ssid, 'workshop')
   })
   await until(async () => (await info()).sta?.ip4 === address, 'the WiFi before')

@@ -30,7 +30,7 @@ export async function outputTasks(player: Player): Promise<void> {
     await tap(button('Test'))
     await player.says('the test says that it works', '.tested', /accepts this station/)
     await tap(button('Save'))
-    await player.says('the caster has the stream', '.command .tone', /corrections arrive/, 60_000)
+    await player.says('the caster has the stream', '.command .tone', /corrections arrive/)
   })
   await player.task(
     'a source of corrections for the survey-in',
@@ -41,7 +41,7 @@ export async function outputTasks(player: Player): Promise<void> {
       await hands.enter(field('Port'), String(port))
       await hands.enter(field('Mountpoint'), 'NORTH')
       await tap(button('Test'))
-      await player.says('observations of it arrive', '.tested', /Observations arrive[\s\S]*0\.0 km away/, 60_000)
+      await player.says('observations of it arrive', '.tested', /Observations arrive[\s\S]*0\.0 km away/)
       await tap(button('Save'))
       await player.says('it is used by the next one', 'main', /NORTH · \S* ?ready/)
     },

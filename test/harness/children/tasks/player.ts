@@ -37,7 +37,6 @@ export class Player {
 
   static async start(browser: Browser, mode: Mode, station: StationProcess, shots: string): Promise<Player> {
     const context = await browser.newContext({ viewport: modes[mode], locale: 'en', hasTouch: mode === 'finger' })
-    context.setDefaultTimeout(30_000)
     return new Player(await openTab(context), mode, station, shots)
   }
 
@@ -79,11 +78,10 @@ export class Player {
   more = (name: string): Locator => this.page.locator('main summary').filter({ hasText: name })
 
   info = (): Promise<Document> => this.station.info<Document>()
-  is = (status: string): Promise<void> =>
-    until(async () => (await this.info()).gnss.state.status === status, status, 120_000)
+  is = (status: string): Promise<void> => until(async () => (await this.info()).gnss.state.status === status, status)
 
-  async says(what: string, selector: string, text: RegExp, timeout?: number): Promise<void> {
-    const found = await textWith(this.page, selector, text, timeout)
+  async says(what: string, selector: string, text: RegExp): Promise<void> {
+    const found = await textWith(this.page, selector, text)
     compare(what, text.test(found) || found, true)
   }
 }

@@ -12,7 +12,7 @@ export async function positionTasks(player: Player): Promise<void> {
     async () => {
       // While nothing goes out it needs no question.
       // A busy machine may block the service for a second, which degrades it.
-      await page.waitForSelector('.verdict-fit, .verdict-degraded', { timeout: 120_000 })
+      await page.waitForSelector('.verdict-fit, .verdict-degraded')
       await tap(button('Start survey-in'))
       await tap(yes(/^Yes/))
       await is('survey')
