@@ -30,6 +30,10 @@ t.test('one table says which answers take it, which are temporary and which are 
   t.equal((await answering(404, {}, { means })).status, 404)
   t.match(await outcome(answering(413, {}, { means })), { why: 'item' })
   t.match(await outcome(answering(503, {}, { means })), { why: 'later' })
+  const unreadable = () => Promise.reject(new Error('more than 9 bytes'))
+  t.match(await outcome(answering(403, { 'retry-after': '7' }, { explain: unreadable })), {
+    ...{ why: 'refused', status: 403, wait_ms: 7_000, message: 'it answered 403' },
+  })
 })
 
 t.test(

@@ -270,7 +270,11 @@ t.test('ctx.fetch', async (t) => {
 
   t.test('a server that drips its answer holds nothing longer than the whole exchange may take', async (t) => {
     const late = { code: 'RTK_ERR_FETCH_TIMEOUT', message: /: no whole answer within 20 s$/ }
-    for (const path of ['drip', 'drip/403']) {
+    const refused = { why: 'refused', status: 403, message: 'it answered 403' }
+    for (const [path, trouble] of [
+      ['drip', late],
+      ['drip/403', refused],
+    ] as const) {
       let hasBegun = false
       const fetch: PluginContext['fetch'] = async (...request) => {
         const answer = await ctx().fetch(...request)
@@ -278,7 +282,7 @@ t.test('ctx.fetch', async (t) => {
         return answer
       }
       const enrolled = reEnrol(fetch, { url: `${base}/${path}` }, { cert: '', key: '' }, Buffer.from('request'))
-      const given = t.rejects(enrolled, late)
+      const given = t.rejects(enrolled, trouble)
       await until(() => hasBegun, 'the begin of the answer')
       await clock.advance(20_000)
       await given

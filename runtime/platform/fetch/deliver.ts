@@ -63,7 +63,7 @@ export async function deliver(fetch: Fetch, url: string | URL, options: DeliverO
     const why = means?.(status) ?? meaningOf(status)
     if (why === 'taken') return response
     const wait_ms = Math.min(retryAfter_ms(headers), mostAsked_ms)
-    const text = await explain(response, wait_ms)
+    const text = await explained(explain, response, wait_ms)
     if (!response.bodyUsed) await response.body?.cancel()
     throw new Undelivered(why, text, { status, wait_ms })
   } catch (error) {
@@ -73,6 +73,15 @@ export async function deliver(fetch: Fetch, url: string | URL, options: DeliverO
     const cause = error as Error
     if (trouble !== undefined) throw new Undelivered('refused', forbidden?.(trouble) ?? trouble, { cause })
     throw new Undelivered('later', unanswered?.(message) ?? message, { cause })
+  }
+}
+
+/** A refusal stays one though its body is too long, or breaks off. */
+async function explained(explain: DeliverOptions['explain'], response: Response, wait_ms: number): Promise<string> {
+  try {
+    return await explain(response, wait_ms)
+  } catch {
+    return `it answered ${response.status}`
   }
 }
 
