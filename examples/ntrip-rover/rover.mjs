@@ -2,7 +2,7 @@
 // Follows a base by NTRIP and feeds a receiver on a serial port. Uses the same libraries as the station.
 import { parseArgs } from 'node:util'
 import { Framer } from 'rtk-base/gnss'
-import { Backoff, dial, KeptPort, portFrom } from 'rtk-base/link'
+import { Backoff, dial, KeptPort, portFrom, systemNetwork } from 'rtk-base/link'
 import { AnswerReader, getRequest } from 'rtk-base/ntrip'
 
 const help = `rover.mjs URL PORT [--baud N] [--gga] [--frames N]
@@ -85,6 +85,7 @@ const timers = {
   },
 }
 const clock = { now: Date.now, monotonic: () => performance.now() }
+const edges = { clock, timers, net: systemNetwork }
 
 /** The newest GGA of the receiver. */
 let gga
@@ -95,24 +96,20 @@ const fromReceiver = new Framer({
     if (kind === 'nmea' && /^\$..GGA,/.test(Buffer.from(bytes).toString('latin1'))) gga = Buffer.from(bytes)
   },
 })
-const receiver = new KeptPort(
-  port(positionals[1]),
-  { clock, timers },
-  {
-    baud: () => baud,
-    opened: () => {
-      receiver.works()
-      say(`${positionals[1]} is open`)
-    },
-    data: (bytes) => fromReceiver.push(bytes, clock.monotonic()),
-    closed: (reason) => say(`${positionals[1]}: ${reason}; it is opened again`),
-    ended: () => {},
+const receiver = new KeptPort(port(positionals[1]), edges, {
+  baud: () => baud,
+  opened: () => {
+    receiver.works()
+    say(`${positionals[1]} is open`)
   },
-)
+  data: (bytes) => fromReceiver.push(bytes, clock.monotonic()),
+  closed: (reason) => say(`${positionals[1]}: ${reason}; it is opened again`),
+  ended: () => {},
+})
 
 function port(text) {
   try {
-    return portFrom(text, { pace: 0, loop: false, delay: 0 }, { clock, timers })
+    return portFrom(text, { pace: 0, loop: false, delay: 0 }, edges)
   } catch (error) {
     return usage(error.message)
   }
@@ -154,7 +151,7 @@ function follow() {
     say(`${text}; next attempt in ${Math.round(wait_ms / 1_000)} s`)
     timers.after(wait_ms, follow)
   }
-  const line = dial(timers, source, {
+  const line = dial(edges, source, {
     connected: (socket) => {
       good_ms = clock.monotonic()
       socket.write(getRequest({ ...source, version: 2, agent: 'ntrip-rover/1.0' }))

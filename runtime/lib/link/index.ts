@@ -19,6 +19,8 @@ export {
   type Rate,
   rateText,
 } from '../../platform/intake.js'
+/** For programs outside of a station; a plugin has `ctx.net`. */
+export { systemNetwork } from '../../platform/ports/system-network.js'
 export { queueOf, tcpQueues } from '../../platform/ports/tcp-queues.js'
 export * as rates from '../../platform/rates.js'
 export { Backoff, type BackoffOptions } from '../../platform/time/backoff.js'
