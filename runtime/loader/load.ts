@@ -42,7 +42,7 @@ export interface Loaded {
 export interface LoaderOptions {
   /** What plugins get from the runtime. */
   host: HostTable
-  /** Folder of the shipped plugins: sources (`source.ts`) or prebuilt (`manifest.json`). */
+  /** Folder of the shipped plugins: sources (see `shippedSource`) or prebuilt (`manifest.json`). */
   builtIn: string
   /** Relative paths and npm packages of the variant are resolved from here. */
   base: string

@@ -1,5 +1,4 @@
 /** Single plugins in another version than the bundle has them: on trial first, dropped by another bundle. */
-import { access } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { type Static, Type } from 'typebox'
 import type { PluginReport, PluginUpdates } from '../../schemas/services.js'
@@ -392,7 +391,7 @@ function evidenceOf(report: PluginReport | undefined): Evidence {
 }
 
 const exists = (file: string) =>
-  access(file).then(
+  disk.stat(file).then(
     () => true,
     () => false,
   )

@@ -23,23 +23,23 @@ const foldersIn = (folder: string) =>
     .filter((entry) => entry.isDirectory())
     .map(({ name }) => join(folder, name))
 
+const isPlugin = (folder: string) => sourceIn(folder) !== undefined
+
 /**
  * The source file of a shipped plugin: a plugin's name says nothing of its place, so that plugins may be grouped.
  * @param folder has the plugins (`NAME/index.ts`), or folders of them (`network/NAME/index.ts`)
  */
 export function shippedSource(folder: string, name: string): string | undefined {
-  if (!existsSync(folder)) return undefined
-  for (const one of [folder, ...foldersIn(folder)]) {
-    const source = sourceIn(join(one, name))
-    if (source !== undefined) return source
-  }
-  return undefined
+  const direct = sourceIn(join(folder, name))
+  if (direct !== undefined || !existsSync(folder)) return direct
+  // A folder inside of a plugin is none: a package of its name must be found.
+  const group = foldersIn(folder).find((path) => isPlugin(join(path, name)) && !isPlugin(path))
+  return group && sourceIn(join(group, name))
 }
 
 /** Name → folder of every plugin in it, sorted by name. */
 export function shippedFolders(folder: string): ReadonlyMap<string, string> {
   if (!existsSync(folder)) return new Map()
-  const isPlugin = (path: string) => sourceIn(path) !== undefined
   const places = foldersIn(folder).flatMap((path) => (isPlugin(path) ? [path] : foldersIn(path).filter(isPlugin)))
   const named = places.map((path) => [basename(path), path] as const)
   return new Map(named.sort(([a], [b]) => (a < b ? -1 : 1)))

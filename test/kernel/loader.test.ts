@@ -8,6 +8,7 @@ import t, { type Test } from 'tap'
 import httpApi from '../../plugins/http-api/index.js'
 import { hostTable } from '../../runtime/host-table.js'
 import { bundle } from '../../runtime/loader/bundle.js'
+import { shippedFolders, shippedSource } from '../../runtime/loader/source.js'
 import { SourceWatcher } from '../../runtime/loader/watch.js'
 import { createLogger } from '../../runtime/platform/log/log.js'
 import { prebuild } from '../../runtime/tools/build/prebuild.js'
@@ -231,6 +232,26 @@ t.test('the folder of bundles', { skip: gateOnly }, async (t) => {
     const running = await station(t)
     await t.rejects(running.load(large), { code: 'RTK_ERR_PLUGIN_SIZE', message: /9\.\d MiB of code, at most 8 MiB/ })
   })
+})
+
+t.test('a shipped plugin is found by its name, in a group or not; what lies inside of a plugin is none', (t) => {
+  const file = 'export {}'
+  const folder = t.testdir({
+    clock: { 'index.ts': file, parts: { 'index.ts': file } },
+    network: { network: { 'index.ts': file }, eth: { 'index.js': file }, 'README.md': '' },
+  })
+  t.strictSame(
+    [...shippedFolders(folder)],
+    [
+      ['clock', join(folder, 'clock')],
+      ['eth', join(folder, 'network', 'eth')],
+      ['network', join(folder, 'network', 'network')],
+    ],
+  )
+  for (const [name, path] of shippedFolders(folder)) t.ok(shippedSource(folder, name)?.startsWith(join(path, 'index.')))
+  t.equal(shippedSource(folder, 'parts'), undefined, 'a package of this name is not hidden')
+  t.equal(shippedSource(join(folder, 'nowhere'), 'clock'), undefined)
+  t.end()
 })
 
 t.test('the prebuilt form', async (t) => {

@@ -117,7 +117,7 @@ export function heldValues(
   return { method, returns: isShown, ...values, _move: move, _back: back }
 }
 
-/** The answer to a person who has confirmed the position before the receiver has one. @param needed_m the accuracy that it needs */
+/** The answer to a confirmation that comes before the receiver's first position. @param needed_m the required accuracy */
 export const confirmedText = (needed_m: number): string =>
   `a person confirmed the position: it is checked as soon as the receiver has one that is accurate to ${needed_m} m, and no RTCM is sent before; nothing more is to be done`
 
