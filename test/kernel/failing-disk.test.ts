@@ -16,6 +16,7 @@ import record from '../../plugins/record/index.js'
 import { openStore, type Store } from '../../runtime/platform/store/store.js'
 import { definePlugin } from '../../runtime/plugin.js'
 import { alertSource } from '../../schemas/services.js'
+import { settled } from '../harness/drive.js'
 import { FailingDisk, type Failure } from '../harness/failing-disk.js'
 import type { MemoryStore } from '../harness/memory-store.js'
 import { alert } from '../plugins/alerts/alerts-rig.js'
@@ -28,14 +29,6 @@ const namespace = 'config'
 
 function scratch(): string {
   return mkdtempSync(join(tmpdir(), 'rtk-base-failing-'))
-}
-
-/** Work on the real disk has no clock: it is done when no write followed for some turns. */
-async function quiet({ writes }: FailingDisk): Promise<void> {
-  for (let before = -1; before !== writes.length; ) {
-    before = writes.length
-    await new Promise((done) => setTimeout(done, 20))
-  }
 }
 
 /** An alert from the start on. */
@@ -75,7 +68,7 @@ async function life(t: Test, failure?: Failure) {
     const answer = await rig.change({ 'raw-en': 1, 'raw-marker': 'after' })
     for (let minute = 0; minute < 3; minute++) {
       await rig.seconds(30)
-      await quiet(failing)
+      await settled()
     }
     const running = failing.writes.length
     const errors = rig.station.device.errors().map(({ code }) => code)
@@ -83,7 +76,7 @@ async function life(t: Test, failure?: Failure) {
     const later = await rig.change({ 'raw-marker': 'later' })
     const left = rig.station.device.errors().map(({ code }) => code)
     await rig.station.stop()
-    await quiet(failing)
+    await settled()
     failing.restore()
     const again = await openStore(join(data, 'store'), silent)
     const marker = await again.get(namespace, 'raw-marker')
@@ -128,7 +121,7 @@ async function upload(t: Test, image: Uint8Array, failure?: Failure) {
   try {
     const rig = await otaStation(t, { root, data })
     const { status } = await rig.post(image)
-    await quiet(failing)
+    await settled()
     const update = rig.update()
     await rig.station.stop()
     return {
