@@ -96,7 +96,8 @@ t.test('what a guide shows of a command is what it prints, on a simulator', { sk
         output += chunk
       })
     await once(child, 'close')
-    return output
+    // Not the log: what a slow disk makes the watchdog say is no part of the answer.
+    return output.replaceAll(/^\{"level":.*\n/gm, '')
   }
   for (const guide of guides)
     for (const block of blocks(read(guide), 'console'))
