@@ -3,7 +3,7 @@ import Type, { type Static } from 'typebox'
 
 const Scalar = Type.Union([Type.String(), Type.Number(), Type.Boolean()])
 
-/** State of one component. Fields by key: see plugins/record/README.md. */
+/** State of one component. Fields by key: see plugins/device/record/README.md. */
 export const RecordValue = Type.Record(Type.String(), Scalar)
 export type RecordValue = Static<typeof RecordValue>
 

@@ -111,7 +111,7 @@ export type NetworkFailure =
   | 'no interface'
   /** Replaced by another call, or ended externally. */
   | 'superseded'
-  /** The daemon does not allow it: see the polkit rule in plugins/network/README.md. */
+  /** The daemon does not allow it: see the polkit rule in plugins/network/network/README.md. */
   | 'not allowed'
   | 'timeout'
   | 'other'
@@ -224,7 +224,7 @@ export const uplinks = defineService<Uplinks>('uplinks')
 export interface SimulatedNetwork {
   /** The backend of the plugin `network` with `backend: "simulator"`. */
   readonly backend: Network
-  /** Runs one line of the simulator's command language (plugins/simulated-machine/README.md). @returns the answer */
+  /** Runs one line of the simulator's command language (plugins/simulated/simulated-machine/README.md). @returns the answer */
   command(line: string): string
 }
 export const simulatedNetwork = defineService<SimulatedNetwork>('simulated-network', {

@@ -129,7 +129,7 @@ export interface RadioMachine {
 export interface SimulatedRadio {
   /** The machine behind the plugin `radio` with `backend: "simulator"`. */
   readonly machine: RadioMachine
-  /** Runs one line of the simulator's command language (plugins/simulated-machine/README.md). @returns the answer */
+  /** Runs one line of the simulator's command language (plugins/simulated/simulated-machine/README.md). @returns the answer */
   command(line: string): string
 }
 export const simulatedRadio = defineService<SimulatedRadio>('simulated-radio', {

@@ -168,7 +168,7 @@ export interface SimulatedRouter {
   readonly url: string
   /** Credentials on its label. */
   readonly credentials: { readonly user: string; readonly pswd: string }
-  /** Runs one line of the simulator's command language (plugins/simulated-router/README.md). @returns the answer */
+  /** Runs one line of the simulator's command language (plugins/simulated/simulated-router/README.md). @returns the answer */
   command(line: string): string
   /** The state as one line of text. */
   describe(): string

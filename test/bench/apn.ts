@@ -3,13 +3,13 @@ import { atMost, figure, lost, quantile } from './measurement.js'
 import { definePart } from './part.js'
 import { ofTree } from './tree.js'
 
-type Lookup = typeof import('../../plugins/modem/apn/lookup.js')
+type Lookup = typeof import('../../plugins/network/modem/apn/lookup.js')
 
 export const part = definePart({
   // All SIMs take half a second.
   sizes: { full: {}, smoke: {} },
   async run() {
-    const { apnsOf, knownNetworks } = await ofTree<Lookup>('plugins/modem/apn/lookup.js')
+    const { apnsOf, knownNetworks } = await ofTree<Lookup>('plugins/network/modem/apn/lookup.js')
     const sims = [...knownNetworks(), '99999'].map((plmn) => ({ imsi: plmn.padEnd(15, '1'), iccid: '' }))
     let known = 0
     const times_ms = sims.map((sim) => {

@@ -84,7 +84,7 @@ t.test('a part runs in a process of its own', async (t) => {
 
 t.test('a tree without what is measured cannot be compared', async (t) => {
   const outcome = await runPart('apn', { size: 'smoke', tree: mkdtempSync(join(tmpdir(), 'rtk-base-no-tree-')) })
-  t.match(outcome, { skipped: 'it has no plugins/modem/apn/lookup.js', measurements: [], faults: [] })
+  t.match(outcome, { skipped: 'it has no plugins/network/modem/apn/lookup.js', measurements: [], faults: [] })
 })
 
 t.test('a part that takes too long, or ends too early, is a fault', { skip: gateOnly }, async (t) => {

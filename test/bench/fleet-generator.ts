@@ -5,7 +5,7 @@
  * between two changes of the state of a station, on average, ms.
  */
 import { connect, type Socket } from 'node:net'
-import { waits } from '../../plugins/mqtt-link/link/retry.js'
+import { waits } from '../../plugins/mqtt/mqtt-link/link/retry.js'
 import { Backoff } from '../../runtime/platform/time/backoff.js'
 import { addressOf } from './addresses.js'
 

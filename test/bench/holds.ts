@@ -3,7 +3,7 @@
  * kinds of evidence, one for each 10 s. Seeded.
  */
 import { GaussMarkov, Random } from 'rtk-base/simulation'
-import { rules as allRules, OffsetWatch, type Prior } from '../../plugins/integrity/code/offset-watch.js'
+import { rules as allRules, OffsetWatch, type Prior } from '../../plugins/reference/integrity/code/offset-watch.js'
 import type { Enu } from '../../runtime/lib/gnss/index.js'
 import { atMost, figure } from './measurement.js'
 import { definePart } from './part.js'

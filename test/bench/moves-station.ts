@@ -1,16 +1,16 @@
 /** A move on the whole station, with the simulated receiver and the manual clock: what each of its surfaces says of it, and its fleet. */
 import type { Test } from 'tap'
-import alerts from '../../plugins/alerts/index.js'
-import { moveOf } from '../../plugins/dashboard/ui/model/moved.js'
-import httpApi from '../../plugins/http-api/index.js'
-import record from '../../plugins/record/index.js'
-import system from '../../plugins/system/index.js'
-import verdictPlugin from '../../plugins/verdict/index.js'
+import alerts from '../../plugins/device/alerts/index.js'
+import record from '../../plugins/device/record/index.js'
+import system from '../../plugins/device/system/index.js'
+import verdictPlugin from '../../plugins/device/verdict/index.js'
+import { moveOf } from '../../plugins/page/dashboard/ui/model/moved.js'
+import httpApi from '../../plugins/page/http-api/index.js'
 import type { Enu } from '../../runtime/lib/gnss/index.js'
 import { errorsOf, textAt } from '../../runtime/lib/page/ui/station/document.js'
 import { uniform } from '../gnss/support/phase-scenes.js'
 import { type FleetRig, fleetRig } from '../plugins/fleet/rig.js'
-import { setUp } from '../plugins/gnss/simulator-rig.js'
+import { setUp } from '../plugins/receivers/simulator-rig.js'
 
 /** `gnss.state.motion.move` */
 interface Shown extends Enu3, Sigmas {

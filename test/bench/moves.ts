@@ -2,9 +2,9 @@
  * Whether the move that is shown is the move that was made: the watch with the bytes of simulated skies and of captures, and the whole
  * station. Seeded: a life has a number.
  */
-import { AntennaPhases } from '../../plugins/integrity/antenna-phases.js'
-import type { KnownSatellite, Sky } from '../../plugins/integrity/phase/sky.js'
-import { type MoveSum, ShownMove } from '../../plugins/integrity/shown-move.js'
+import { AntennaPhases } from '../../plugins/reference/integrity/antenna-phases.js'
+import type { KnownSatellite, Sky } from '../../plugins/reference/integrity/phase/sky.js'
+import { type MoveSum, ShownMove } from '../../plugins/reference/integrity/shown-move.js'
 import { type Constellation, type Enu, encodeMsm, type Msm } from '../../runtime/lib/gnss/index.js'
 import { type Observed, observedOf } from '../gnss/support/phase-captures.js'
 import { displaced, Scene, type SceneOptions, uniform, wholeDegrees } from '../gnss/support/phase-scenes.js'

@@ -18,7 +18,7 @@ export const benchMutations: readonly BenchMutation[] = [
   },
   {
     part: 'apn',
-    file: 'plugins/modem/apn/lookup.ts',
+    file: 'plugins/network/modem/apn/lookup.ts',
     before: 'Object.hasOwn(networks, plmn) ? networks[plmn] : []',
     after: "Object.hasOwn(networks, plmn) && plmn !== '26201' ? networks[plmn] : []",
   },
@@ -32,20 +32,20 @@ export const benchMutations: readonly BenchMutation[] = [
   // Frames without observations are lost.
   {
     part: 'latency',
-    file: 'plugins/udp-rtcm/socket.ts',
+    file: 'plugins/rtcm/udp-rtcm/socket.ts',
     before: 'this.#socket.send(bytes, 0, bytes.length, port, address)',
     after: 'if (bytes.length > 100) this.#socket.send(bytes, 0, bytes.length, port, address)',
   },
   // Those who came last get nothing.
   {
     part: 'fan-out',
-    file: 'plugins/rtcm/subscribers.ts',
+    file: 'plugins/rtcm/rtcm/subscribers.ts',
     before: 'for (const subscription of this.#all) subscription.push(frame, epoch)',
     after: 'for (const subscription of [...this.#all].slice(0, 150)) subscription.push(frame, epoch)',
   },
   {
     part: 'ntrip',
-    file: 'plugins/ntrip-caster/mount.ts',
+    file: 'plugins/rtcm/ntrip-caster/mount.ts',
     before: 'connection.write(chunked ? piece.chunk : piece.bytes)',
     after: 'if (Math.random() < 0.9) connection.write(chunked ? piece.chunk : piece.bytes)',
   },
@@ -57,7 +57,7 @@ export const benchMutations: readonly BenchMutation[] = [
   },
   {
     part: 'http',
-    file: 'plugins/http-api/index.ts',
+    file: 'plugins/page/http-api/index.ts',
     before: 'return reply.type(json).send(bytesOf(',
     after: 'return reply.code(Math.random() < 0.02 ? 500 : 200).type(json).send(bytesOf(',
   },
@@ -87,57 +87,57 @@ export const benchMutations: readonly BenchMutation[] = [
   // The accuracy that is stated is a twentieth of the true one.
   {
     part: 'survey',
-    file: 'plugins/survey-in/survey/estimator.ts',
+    file: 'plugins/reference/survey-in/survey/estimator.ts',
     before: 'return Math.sqrt(averaged + drift',
     after: 'return 0.05 * Math.sqrt(averaged + drift',
   },
   // Of two moves, the last one is shown alone.
   {
     part: 'moves',
-    file: 'plugins/integrity/shown-move.ts',
+    file: 'plugins/reference/integrity/shown-move.ts',
     before: 'return sum(this.#earlier, this.#present)',
     after: 'return sum(undefined, this.#present)',
   },
   {
     part: 'holds',
-    file: 'plugins/integrity/code/offset-watch.ts',
+    file: 'plugins/reference/integrity/code/offset-watch.ts',
     before: 'limit: (sigma_m) => times(3, explained(sigma_m))',
     after: 'limit: (sigma_m) => times(0.1, explained(sigma_m))',
   },
   {
     part: 'still',
-    file: 'plugins/integrity/phase/motion.ts',
+    file: 'plugins/reference/integrity/phase/motion.ts',
     before: 'level.up) >= this.#threshold_m) return true',
     after: 'level.up) >= 0) return true',
   },
   {
     part: 'day',
-    file: 'plugins/udp-rtcm/socket.ts',
+    file: 'plugins/rtcm/udp-rtcm/socket.ts',
     before: 'this.#socket.send(bytes, 0, bytes.length, port, address)',
     after: 'if (Math.random() < 0.99) this.#socket.send(bytes, 0, bytes.length, port, address)',
   },
   {
     part: 'dashboard',
-    file: 'plugins/dashboard/events/hub.ts',
+    file: 'plugins/page/dashboard/events/hub.ts',
     before: 'for (const page of this.#pages) {',
     after: 'for (const page of [...this.#pages].slice(1)) {',
   },
   {
     part: 'fleet',
-    file: 'plugins/mqtt-link/session/online-status.ts',
+    file: 'plugins/mqtt/mqtt-link/session/online-status.ts',
     before: "online: 'y',",
     after: "online: 'r',",
   },
   {
     part: 'fleet-caster',
-    file: 'plugins/fleet-caster/bases/base-feed.ts',
+    file: 'plugins/fleet/fleet-caster/bases/base-feed.ts',
     before: 'if (publication.frames.length === 0) {',
     after: 'if (publication.frames.length === 0 || Math.random() < 0.1) {',
   },
   // Each entry of the record is stored twice.
   {
     part: 'fleet-load',
-    file: 'plugins/fleet-registry/store/station-store.ts',
+    file: 'plugins/fleet/fleet-registry/store/station-store.ts',
     before: "return entries.map((entry) => ({ ...entry, t_s, by: '' }))",
     after: "return [...entries, ...entries].map((entry) => ({ ...entry, t_s, by: '' }))",
   },
@@ -151,13 +151,13 @@ export const benchMutations: readonly BenchMutation[] = [
   // It looks a thousand times a second.
   {
     part: 'idle',
-    file: 'plugins/udp-rtcm/peers.ts',
+    file: 'plugins/rtcm/udp-rtcm/peers.ts',
     before: 'const look_ms = 1_000',
     after: 'const look_ms = 1',
   },
   {
     part: 'wire',
-    file: 'plugins/mqtt-api/index.ts',
+    file: 'plugins/mqtt/mqtt-api/index.ts',
     before: "'base/{SN}/info/get': () => publications.onDemand(),",
     after: "'base/{SN}/info/get': () => undefined,",
   },

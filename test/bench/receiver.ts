@@ -1,8 +1,8 @@
 /** A simulated receiver in this process, for a station in another one. */
 import { constants, openSync } from 'node:fs'
 import { ReadStream, WriteStream } from 'node:tty'
-import type { ReceiverOptions } from '../../plugins/simulated-receiver/options.js'
-import { SimulatedZed } from '../../plugins/simulated-receiver/receiver.js'
+import type { ReceiverOptions } from '../../plugins/simulated/simulated-receiver/options.js'
+import { SimulatedZed } from '../../plugins/simulated/simulated-receiver/receiver.js'
 import { ReceiverLine } from '../../runtime/lib/simulation/index.js'
 import { systemClock } from '../../runtime/platform/ports/clock.js'
 

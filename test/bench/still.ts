@@ -2,7 +2,7 @@
  * How often the carrier phases hold a base that stands still: the phase watch alone, under a simulated sky with what a receiver gives (whole
  * degrees, a second late). Seeded, so that runs with other seeds add up: `STILL_DAYS=30 STILL_SEED=100 npm run bench still`.
  */
-import { PhaseWatch } from '../../plugins/integrity/phase/phase-watch.js'
+import { PhaseWatch } from '../../plugins/reference/integrity/phase/phase-watch.js'
 import { Scene, type SceneOptions } from '../gnss/support/phase-scenes.js'
 import { atMost, figure } from './measurement.js'
 import { definePart } from './part.js'

@@ -2,7 +2,7 @@
  * How honest the accuracy of a survey-in is: seeded surveys whose errors are known here and unknown to the estimator.
  */
 import { Random } from 'rtk-base/simulation'
-import { PositionEstimator, plainModel } from '../../plugins/survey-in/survey/estimator.js'
+import { PositionEstimator, plainModel } from '../../plugins/reference/survey-in/survey/estimator.js'
 import { atLeast, atMost, figure, type Measurement, quantile } from './measurement.js'
 import { definePart } from './part.js'
 import { type Family, families, logUniform } from './survey-families.js'

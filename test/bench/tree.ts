@@ -19,7 +19,7 @@ export class NotComparable extends Error {}
 
 /**
  * A module of its code.
- * @param name as the package exports it (`rtk-base/gnss`), or a file of its build (`plugins/modem/apn/lookup.js`)
+ * @param name as the package exports it (`rtk-base/gnss`), or a file of its build (`plugins/network/modem/apn/lookup.js`)
  * @throws NotComparable when the tree has no such module
  */
 export async function ofTree<T>(name: string): Promise<T> {

@@ -227,7 +227,7 @@ t.test('every mistake of a variant is named at once, with value, bounds and the 
   const waits = { name: 'x', hardware: 'x', plugins: { 'udp-rtcm': {}, 'survey-in': {} } }
   const plugins = { sytem: {}, rtcm: {}, 'udp-rtcm': { maxSubscibers: 1 }, './nowhere': {}, 'survey-in': {} }
   const variant = { name: 'x', hardware: 'x', http: { prot: 80 }, changes: { 'udp-prot': 1 }, plugins }
-  const two = { system: {}, [`${process.cwd()}/plugins/system`]: {} }
+  const two = { system: {}, [`${process.cwd()}/plugins/device/system`]: {} }
   const lines = (
     [
       [{ name: '', hardware: 'x', plguins: {}, serial: 'a b', http: { port: 70_000 }, plugins: {} }],

@@ -15,6 +15,7 @@ import t from 'tap'
 import type { TObject } from 'typebox'
 import { packageRoot } from '../../runtime/platform/release.js'
 import { readVariant } from '../../runtime/tools/cli/variant-file.js'
+import type { Variant } from '../../schemas/variant.js'
 import { pluginFolders, shippedPlugin, shippedTogether } from '../harness/shipped.js'
 import { packedFiles } from '../reference/pages.js'
 
@@ -85,13 +86,13 @@ t.test('links', async (t) => {
     t.end()
   })
 
-  t.test('the index leads to every page, example and plugin', async (t) => {
+  t.test('the index leads to every page, every example and the table of the plugins', async (t) => {
     const index = read('runtime/docs/index.md')
-    const examples = readdirSync(join(root, 'examples')).map((name) => join(root, 'examples', name))
-    for (const folder of [...examples, ...pluginFolders().values()]) {
-      t.ok(existsSync(join(folder, 'README.md')), `${folder} has a README.md`)
-      t.match(index, `](../../${relative(root, folder)}/README.md`)
+    for (const name of readdirSync(join(root, 'examples'))) {
+      t.ok(existsSync(join(root, 'examples', name, 'README.md')), `${name} has a README.md`)
+      t.match(index, `](../../examples/${name}/README.md`)
     }
+    t.match(index, '](../../plugins/README.md)')
     for (const name of readdirSync(join(root, 'runtime', 'docs')))
       if (name.endsWith('.md') && name !== 'index.md') t.match(index, `](${name}`)
     t.match(readme, '](runtime/docs/index.md)')
@@ -235,6 +236,36 @@ t.test('the README of a plugin', async (t) => {
     actions.push(...station.station.actions())
     parameters.push(...station.station.parameters())
   }
+
+  t.test('the table of all plugins says where each is, what it needs, and who has it', async (t) => {
+    const table = read('plugins/README.md')
+    const folder = join(root, 'runtime', 'variants')
+    const variants = readdirSync(folder).map((file) => {
+      const { plugins, simulator } = JSON.parse(readFileSync(join(folder, file), 'utf8')) as Variant
+      return { name: file.slice(0, -'.json'.length), plugins, desk: simulator === true }
+    })
+    variants.sort((a, b) => (a.name < b.name ? -1 : 1))
+    const stations = variants.filter(({ plugins }) => 'rtcm' in plugins)
+    const short = [
+      ['every station', stations.map(({ name }) => name)],
+      ['desk', stations.filter(({ desk }) => desk).map(({ name }) => name)],
+    ] as const
+    const brings = (id: string) =>
+      names.filter((name) => definitions.get(name)?.provides?.some((service) => service.id === id))
+    for (const name of names) {
+      const needed = definitions.get(name)?.needs?.map(({ id }) => brings(id)) ?? []
+      const needs = needed.flatMap((by) => (by.length > 1 ? ['a driver'] : by.map((one) => `\`${one}\``)))
+      const having: string[] = variants.filter(({ plugins }) => name in plugins).map((one) => one.name)
+      const all = short.find(([, of]) => of.every((one) => having.includes(one)))
+      const others = having.filter((one) => !all?.[1].includes(one)).map((one) => `\`${one}\``)
+      const where = [...(all ? [all[0]] : []), ...others].join(', ')
+      const place = relative(join(root, 'plugins'), pluginFolders().get(name) ?? '')
+      const row = table.split('\n').find((line) => line.startsWith(`| [${name}](${place}/README.md) | `)) ?? ''
+      const end = `${[...new Set(needs)].join(', ') || 'none'} | ${where || 'none: add it to yours'} |`
+      t.equal(row.slice(-end.length), end, name)
+    }
+    t.equal(table.match(/^\| \[/gm)?.length, names.length)
+  })
 
   for (const name of names) {
     t.test(name, async (t) => {

@@ -26,7 +26,7 @@ import {
 } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
 import hello from '../../examples/hello-plugin/index.js'
-import rtcm from '../../plugins/rtcm/index.js'
+import rtcm from '../../plugins/rtcm/rtcm/index.js'
 import { encodeNmea, Framer } from '../../runtime/lib/gnss/index.js'
 import { packageRoot } from '../../runtime/platform/release.js'
 import { pass } from '../harness/drive.js'

@@ -53,7 +53,7 @@ t.test('it holds JavaScript and types, no sources and no tests', gate, (t) => {
     [],
   )
   t.ok(files.includes('LICENSE'))
-  t.ok(files.includes('plugins/survey-in/README.md'))
+  t.ok(files.includes('plugins/reference/survey-in/README.md'))
   for (const name of ['document', 'change', 'variant']) t.ok(files.includes(`schemas/${name}.schema.json`), name)
   t.ok(files.includes('runtime/docs/images/status.png'))
   t.end()

@@ -1,7 +1,7 @@
 /** The vector between two stations, on streams whose air, multipath and orbits are as rough as real ones. */
 import t from 'tap'
-import { sky as mosaicSky } from '../../plugins/simulated-mosaic/sky.js'
-import { um980Sky } from '../../plugins/simulated-um980/sky.js'
+import { sky as mosaicSky } from '../../plugins/simulated/simulated-mosaic/sky.js'
+import { um980Sky } from '../../plugins/simulated/simulated-um980/sky.js'
 import {
   type Baseline,
   baseline,

@@ -1,12 +1,12 @@
 /** The phase watch: on real receivers' observations, and on a simulated sky for what captures do not hold. */
 import fc from 'fast-check'
 import t from 'tap'
-import { OrbitSky } from '../../plugins/integrity/orbit-sky.js'
-import { Motion } from '../../plugins/integrity/phase/motion.js'
-import { orderStatistic } from '../../plugins/integrity/phase/order-statistic.js'
-import { PhaseWatch } from '../../plugins/integrity/phase/phase-watch.js'
-import type { PhaseReport } from '../../plugins/integrity/phase/report.js'
-import { msmSatellite, skyOf } from '../../plugins/integrity/phase/sky.js'
+import { OrbitSky } from '../../plugins/reference/integrity/orbit-sky.js'
+import { Motion } from '../../plugins/reference/integrity/phase/motion.js'
+import { orderStatistic } from '../../plugins/reference/integrity/phase/order-statistic.js'
+import { PhaseWatch } from '../../plugins/reference/integrity/phase/phase-watch.js'
+import type { PhaseReport } from '../../plugins/reference/integrity/phase/report.js'
+import { msmSatellite, skyOf } from '../../plugins/reference/integrity/phase/sky.js'
 import {
   type Constellation,
   constellationOf,

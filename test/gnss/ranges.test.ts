@@ -1,10 +1,10 @@
 /** Where the antenna is by the ranges of the station's own observations and broadcast orbits. */
 import t from 'tap'
-import { ResidualEvidence } from '../../plugins/integrity/code/evidence.js'
-import { rangeResiduals } from '../../plugins/integrity/code/range-residuals.js'
-import { offsetOf } from '../../plugins/integrity/code/residual-offset.js'
-import { OrbitSky } from '../../plugins/integrity/orbit-sky.js'
-import { sky } from '../../plugins/simulated-mosaic/sky.js'
+import { ResidualEvidence } from '../../plugins/reference/integrity/code/evidence.js'
+import { rangeResiduals } from '../../plugins/reference/integrity/code/range-residuals.js'
+import { offsetOf } from '../../plugins/reference/integrity/code/residual-offset.js'
+import { OrbitSky } from '../../plugins/reference/integrity/orbit-sky.js'
+import { sky } from '../../plugins/simulated/simulated-mosaic/sky.js'
 import {
   constellationOf,
   decodeEphemeris,

@@ -1,11 +1,15 @@
 /** The rules of one survey-in at their limits: what counts, when it ends, when its averaging begins anew. */
 import t from 'tap'
 import { Value } from 'typebox/value'
-import { mostSaved, NamedPosition, NewName, SavedPositions } from '../../plugins/survey-in/reference/saved.js'
-import { CorrectionInput } from '../../plugins/survey-in/survey/correction-input.js'
-import { correctedModel, plainModel } from '../../plugins/survey-in/survey/estimator.js'
-import { type CorrectionsNow, type SurveyLimits, SurveyRun } from '../../plugins/survey-in/survey/survey-run.js'
-import { Surveyor, type SurveyRecord } from '../../plugins/survey-in/survey/surveyor.js'
+import { mostSaved, NamedPosition, NewName, SavedPositions } from '../../plugins/reference/survey-in/reference/saved.js'
+import { CorrectionInput } from '../../plugins/reference/survey-in/survey/correction-input.js'
+import { correctedModel, plainModel } from '../../plugins/reference/survey-in/survey/estimator.js'
+import {
+  type CorrectionsNow,
+  type SurveyLimits,
+  SurveyRun,
+} from '../../plugins/reference/survey-in/survey/survey-run.js'
+import { Surveyor, type SurveyRecord } from '../../plugins/reference/survey-in/survey/surveyor.js'
 import type { PluginContext } from '../../runtime/plugin.js'
 import { correctionStatus, type Receiver, type ReceiverFix } from '../../schemas/services.js'
 

@@ -2,15 +2,15 @@
 import fc from 'fast-check'
 import { GaussMarkov, Random } from 'rtk-base/simulation'
 import t from 'tap'
-import { CorrelationTime } from '../../plugins/survey-in/survey/correlation.js'
+import { CorrelationTime } from '../../plugins/reference/survey-in/survey/correlation.js'
 import {
   correctedModel,
   type EstimatorSnapshot,
   PositionEstimator,
   plainModel,
   reduction,
-} from '../../plugins/survey-in/survey/estimator.js'
-import { LogMedian } from '../../plugins/survey-in/survey/log-median.js'
+} from '../../plugins/reference/survey-in/survey/estimator.js'
+import { LogMedian } from '../../plugins/reference/survey-in/survey/log-median.js'
 import { honesty, simulateSurveys } from '../bench/survey.js'
 import { families } from '../bench/survey-families.js'
 import { few, gateOnly } from '../harness/sample.js'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { firmwareOf } from '../../plugins/gnss-zed/configure/firmware.js'
-import * as ubx from '../../plugins/gnss-zed/ubx/index.js'
+import { firmwareOf } from '../../plugins/receivers/gnss-zed/configure/firmware.js'
+import * as ubx from '../../plugins/receivers/gnss-zed/ubx/index.js'
 import { bandOf, msmSignalName } from '../../runtime/lib/gnss/index.js'
 
 const bytes = (hex: string) => Uint8Array.from(Buffer.from(hex.replaceAll(' ', ''), 'hex'))

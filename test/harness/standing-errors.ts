@@ -1,12 +1,11 @@
-import { join } from 'node:path'
 import { readTexts, textFiles } from '../../runtime/loader/texts.js'
-import { packageRoot } from '../../runtime/platform/release.js'
 import { StandingErrors } from '../../runtime/platform/standing-errors.js'
 import type { PluginContext } from '../../runtime/plugin.js'
+import { pluginFolders } from './shipped.js'
 
 /** The English texts of a shipped plugin. */
 export function englishOf(plugin: string): Readonly<Record<string, string>> {
-  const given = textFiles(join(packageRoot(), 'plugins', plugin)).map(({ language, content }) => [language, content])
+  const given = textFiles(pluginFolders().get(plugin) ?? '').map(({ language, content }) => [language, content])
   const { files } = readTexts(Object.fromEntries(given), (file, reason) => {
     throw new Error(`${file}: ${reason}`)
   })

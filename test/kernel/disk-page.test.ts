@@ -9,7 +9,7 @@ const launcher = 'end-to-end/launcher'
 const commandLine = 'end-to-end/command-line'
 const kept = 'kernel/kept-settings'
 const store = 'kernel/store'
-const updates = 'plugins/ota/plugin-updates'
+const updates = 'plugins/device/ota/plugin-updates'
 
 const gone = [kept, 'a file that is gone does not open what it closed'] as const
 const traps = [launcher, 'in the place of a file keeps nothing waiting'] as const
@@ -36,7 +36,7 @@ const rows: Readonly<Record<string, readonly (readonly [file: string, ...titles:
     [disk, 'the trial ends again and again'],
     whole,
     [launcher, 'counts a trial before it is started; after three starts the good slot runs'],
-    ['plugins/ota/trial', 'gives itself up when RTCM does not come back, and the version before reports that'],
+    ['plugins/device/ota/trial', 'gives itself up when RTCM does not come back, and the version before reports that'],
   ],
   'any slot: a FIFO, device, link or a file above 64 MiB in it': [
     [disk, 'the good slot has a FIFO', 'the digests of the good slot are a device'],

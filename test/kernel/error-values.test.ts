@@ -1,5 +1,5 @@
 import t from 'tap'
-import system from '../../plugins/system/index.js'
+import system from '../../plugins/device/system/index.js'
 import { stationError } from '../../runtime/platform/standing-errors.js'
 import { type AnyPlugin, definePlugin } from '../../runtime/plugin.js'
 import { createTestStation, ManualClock, probe } from '../harness/index.js'

@@ -6,15 +6,15 @@ import { readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import t from 'tap'
 import type { TSchema } from 'typebox'
-import { most_bytes, mostPackets } from '../../plugins/mdns/responder.js'
-import { mostWaiting } from '../../plugins/mqtt-api/command-requests.js'
-import { clientLimit, payloadLimit } from '../../plugins/mqtt-broker/broker.js'
-import { largestInbound } from '../../plugins/mqtt-link/session/inspection.js'
-import { outboxLimit } from '../../plugins/mqtt-link/session/session.js'
-import caster from '../../plugins/ntrip-caster/index.js'
-import { receiverInputRate } from '../../plugins/rtcm-in/forwarder.js'
-import rtcmTcp from '../../plugins/rtcm-tcp/index.js'
-import udp from '../../plugins/udp-rtcm/index.js'
+import { mostWaiting } from '../../plugins/mqtt/mqtt-api/command-requests.js'
+import { clientLimit, payloadLimit } from '../../plugins/mqtt/mqtt-broker/broker.js'
+import { largestInbound } from '../../plugins/mqtt/mqtt-link/session/inspection.js'
+import { outboxLimit } from '../../plugins/mqtt/mqtt-link/session/session.js'
+import { most_bytes, mostPackets } from '../../plugins/network/mdns/responder.js'
+import caster from '../../plugins/rtcm/ntrip-caster/index.js'
+import { receiverInputRate } from '../../plugins/rtcm/rtcm-in/forwarder.js'
+import rtcmTcp from '../../plugins/rtcm/rtcm-tcp/index.js'
+import udp from '../../plugins/rtcm/udp-rtcm/index.js'
 import { defaultLimits } from '../../runtime/gateway/http/limits.js'
 import { handshakeLimits } from '../../runtime/gateway/net/door.js'
 import { Listeners } from '../../runtime/gateway/net/index.js'
@@ -154,19 +154,19 @@ const listeners: Readonly<Record<string, readonly (string | { none: string })[]>
   'runtime/platform/ports/system-network.ts': [{ none: 'for the callers here' }, { none: 'the same' }],
   'runtime/tools/control/server.ts': ['`control.sock`, for the user of the service'],
   'runtime/platform/files/folder-lock.ts': [{ none: 'a lock: whoever connects is closed' }],
-  'plugins/mdns/link.ts': ['`mdns`'],
-  'plugins/mqtt-broker/broker.ts': ['`mqtt-broker`, for this machine'],
-  'plugins/ntrip-caster/caster.ts': ['`ntrip-caster` (rovers, bases)', '`ntrip-caster` (rovers, bases)'],
-  'plugins/rtcm-tcp/index.ts': ['`rtcm-tcp`'],
-  'plugins/simulated-receiver/index.ts': [{ none: 'a simulator on a desk' }],
+  'plugins/network/mdns/link.ts': ['`mdns`'],
+  'plugins/mqtt/mqtt-broker/broker.ts': ['`mqtt-broker`, for this machine'],
+  'plugins/rtcm/ntrip-caster/caster.ts': ['`ntrip-caster` (rovers, bases)', '`ntrip-caster` (rovers, bases)'],
+  'plugins/rtcm/rtcm-tcp/index.ts': ['`rtcm-tcp`'],
+  'plugins/simulated/simulated-receiver/index.ts': [{ none: 'a simulator on a desk' }],
   'runtime/lib/simulation/device-plugin.ts': [{ none: 'a simulator on a desk' }],
-  'plugins/simulated-router/http/listeners.ts': [
+  'plugins/simulated/simulated-router/http/listeners.ts': [
     { none: 'a simulator on a desk' },
     { none: 'its parser of HTTP' },
     { none: 'and of HTTPS' },
   ],
-  'plugins/system/time-server.ts': ['the time server (`system`), for this machine'],
-  'plugins/udp-rtcm/socket.ts': ['`udp-rtcm`'],
+  'plugins/device/system/time-server.ts': ['the time server (`system`), for this machine'],
+  'plugins/rtcm/udp-rtcm/socket.ts': ['`udp-rtcm`'],
 }
 
 t.test('whoever listens has a row', (t) => {

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { Type } from 'typebox'
-import httpApi from '../../plugins/http-api/index.js'
+import httpApi from '../../plugins/page/http-api/index.js'
 import {
   type AnyPlugin,
   definePlugin,

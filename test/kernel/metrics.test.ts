@@ -1,6 +1,6 @@
 import { createTestStation } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
-import httpApi from '../../plugins/http-api/index.js'
+import httpApi from '../../plugins/page/http-api/index.js'
 import {
   type AnyPlugin,
   definePlugin,

@@ -110,18 +110,18 @@ const allowed: Readonly<Record<string, string>> = {
   'runtime/platform/guard/exit.ts': '/proc',
   'runtime/platform/supervision/thread.ts': '/proc, and the bundle that runs',
   'runtime/tools/cli/allow-port.ts': '/proc',
-  'plugins/leds/led.ts': '/sys',
-  'plugins/raw/hour-files.ts': 'hours of the archive, plain files of any size, in pieces',
+  'plugins/device/leds/led.ts': '/sys',
+  'plugins/reference/raw/hour-files.ts': 'hours of the archive, plain files of any size, in pieces',
   'runtime/tools/cli/rinex.ts': 'files that the caller names, in pieces',
-  'plugins/system/machine.ts': '/sys',
+  'plugins/device/system/machine.ts': '/sys',
   'runtime/lib/image/pack.ts': 'packs an image on the machine of its author',
   'runtime/loader/ready.ts': 'sources of a checkout',
   'runtime/loader/assets.ts': 'sources of a plugin',
   'runtime/loader/texts.ts': 'sources of a plugin',
   'runtime/tools/cli/main.ts': 'the version of the package',
   'runtime/tools/cli/report.ts': 'the file that it has just written',
-  'plugins/ota/updates.ts': 'the file that it has just written',
-  'plugins/teltonika-router/firmware.ts': 'the file that it has just written',
+  'plugins/device/ota/updates.ts': 'the file that it has just written',
+  'plugins/network/teltonika-router/firmware.ts': 'the file that it has just written',
 }
 
 t.test('nothing else reads a file of the station', async (t) => {
@@ -134,7 +134,7 @@ t.test('nothing else reads a file of the station', async (t) => {
     .filter((file) => file.endsWith('.ts'))
   const found = sources.filter(
     (file) =>
-      !/^runtime\/tools\/(cli\/)?build\/|^plugins\/simulated-|node_modules/.test(file) &&
+      !/^runtime\/tools\/(cli\/)?build\/|^plugins\/simulated\/|node_modules/.test(file) &&
       raw.test(readFileSync(join(root, file), 'utf8')),
   )
   t.ok(sources.length > 400)

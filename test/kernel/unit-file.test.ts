@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import leds from '../../plugins/leds/index.js'
+import leds from '../../plugins/device/leds/index.js'
 import { filesBelow, packageRoot } from '../../runtime/platform/release.js'
 
 const root = packageRoot()

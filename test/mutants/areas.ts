@@ -14,34 +14,41 @@ export interface Area {
 /** Where a mistake sends wrong corrections, lets strangers in, or loses the station. */
 const decisive = 0.9
 
-const zed = (name: string) => `plugins/gnss-zed/${name}`
-const survey = (name: string) => `plugins/survey-in/${name}`
+const zed = (name: string) => `plugins/receivers/gnss-zed/${name}`
+const survey = (name: string) => `plugins/reference/survey-in/${name}`
 const surveyTests = [
   'gnss/integrity',
   'gnss/survey',
   'gnss/survey-movement',
   'gnss/survey-run',
-  'plugins/gnss/survey-in',
-  'plugins/gnss/confirm-position',
+  'plugins/reference/survey-in',
+  'plugins/reference/confirm-position',
 ]
 
 export const areas: readonly Area[] = [
   {
     name: 'gate',
-    code: ['gate', 'stream', 'subscribers', 'history', 'epochs', 'station-messages'].map((f) => `plugins/rtcm/${f}.ts`),
-    tests: ['plugins/gnss/rtcm', 'plugins/gnss/survey-in-integrity'],
+    code: ['gate', 'stream', 'subscribers', 'history', 'epochs', 'station-messages'].map(
+      (f) => `plugins/rtcm/rtcm/${f}.ts`,
+    ),
+    tests: ['plugins/rtcm/rtcm', 'plugins/reference/survey-in-integrity'],
     sample: 12,
     wanted: decisive,
   },
   {
     name: 'verdict',
-    code: ['plugins/verdict', 'plugins/leds/patterns.ts', 'plugins/system/self-test/checks.ts'],
-    tests: ['plugins/verdict', 'plugins/leds', 'plugins/system', 'plugins/gnss/receiver-safety'],
+    code: ['plugins/device/verdict', 'plugins/device/leds/patterns.ts', 'plugins/device/system/self-test/checks.ts'],
+    tests: [
+      'plugins/device/verdict',
+      'plugins/device/leds',
+      'plugins/device/system',
+      'plugins/receivers/receiver-safety',
+    ],
     sample: 14,
   },
   {
     name: 'phase',
-    code: ['plugins/integrity/phase'],
+    code: ['plugins/reference/integrity/phase'],
     tests: ['gnss/integrity', 'gnss/phase-watch'],
     sample: 14,
   },
@@ -56,10 +63,15 @@ export const areas: readonly Area[] = [
         'position-check.ts',
         'antenna-phases.ts',
         'watch-reports.ts',
-      ].map((part) => `plugins/integrity/${part}`),
+      ].map((part) => `plugins/reference/integrity/${part}`),
       'runtime/lib/gnss/position-window.ts',
     ],
-    tests: [...surveyTests, 'gnss/ranges', 'plugins/gnss/survey-in-integrity', 'plugins/gnss/survey-in-simulator'],
+    tests: [
+      ...surveyTests,
+      'gnss/ranges',
+      'plugins/reference/survey-in-integrity',
+      'plugins/reference/survey-in-simulator',
+    ],
     sample: 12,
     wanted: decisive,
   },
@@ -74,32 +86,32 @@ export const areas: readonly Area[] = [
     code: [zed('ubx'), zed('configure'), zed('facts')],
     tests: [
       'gnss/ubx',
-      'plugins/gnss/receiver-output',
-      ...['-facts', '', '-configure', '-link', '-simulator'].map((part) => `plugins/gnss/gnss-zed${part}`),
+      'plugins/receivers/receiver-output',
+      ...['-facts', '', '-configure', '-link', '-simulator'].map((part) => `plugins/receivers/gnss-zed${part}`),
     ],
     sample: 20,
   },
   {
     name: 'receiver drivers',
     code: [
-      ...['gnss-auto', 'gnss-quectel', 'gnss-septentrio', 'gnss-unicore'].map((name) => `plugins/${name}`),
+      ...['gnss-auto', 'gnss-quectel', 'gnss-septentrio', 'gnss-unicore'].map((name) => `plugins/receivers/${name}`),
       ...['runtime/lib/link/driver', 'runtime/lib/gnss/framings'],
     ],
     tests: ['-auto', '-quectel', '-septentrio', '-unicore']
-      .map((family) => `plugins/gnss/gnss${family}`)
-      .concat('plugins/gnss/receiver-families'),
+      .map((family) => `plugins/receivers/gnss${family}`)
+      .concat('plugins/receivers/receiver-families'),
     sample: 14,
   },
   {
     name: 'orbits',
-    code: ['runtime/lib/gnss/orbits', 'plugins/integrity/orbit-sky.ts'],
+    code: ['runtime/lib/gnss/orbits', 'plugins/reference/integrity/orbit-sky.ts'],
     tests: ['gnss/orbits', 'gnss/phase-watch'],
     sample: 12,
   },
   {
     name: 'router login',
-    code: ['guard', 'ladder', 'vault'].map((file) => `plugins/teltonika-router/credentials/${file}.ts`),
-    tests: ['plugins/router/router-login', 'plugins/router/router-link'],
+    code: ['guard', 'ladder', 'vault'].map((file) => `plugins/network/teltonika-router/credentials/${file}.ts`),
+    tests: ['plugins/network/router/router-login', 'plugins/network/router/router-link'],
     sample: 12,
   },
   {
@@ -164,72 +176,79 @@ export const areas: readonly Area[] = [
   },
   {
     name: 'NetworkManager',
-    code: ['plugins/network/networkmanager', 'runtime/lib/link/d-bus.ts'],
+    code: ['plugins/network/network/networkmanager', 'runtime/lib/link/d-bus.ts'],
     tests: ['networkmanager', 'networkmanager-limits', 'contract', 'eth', 'uplinks'].map(
-      (file) => `plugins/network/${file}`,
+      (file) => `plugins/network/network/${file}`,
     ),
     sample: 12,
   },
   {
     name: 'radio',
-    code: ['plugins/radio'],
-    tests: ['arbitration', 'machine', 'radio', 'sta', 'wap'].map((file) => `plugins/wifi/${file}`),
+    code: ['plugins/network/radio'],
+    tests: ['arbitration', 'machine', 'radio', 'sta', 'wap'].map((file) => `plugins/network/wifi/${file}`),
     sample: 12,
   },
   {
     name: 'image',
     code: [
       'runtime/lib/image',
-      'plugins/ota/slots',
-      ...['download', 'installer', 'receive'].map((f) => `plugins/ota/${f}.ts`),
+      'plugins/device/ota/slots',
+      ...['download', 'installer', 'receive'].map((f) => `plugins/device/ota/${f}.ts`),
     ],
-    tests: ['kernel/image', 'plugins/ota/trial', 'plugins/ota/ota'],
+    tests: ['kernel/image', 'plugins/device/ota/trial', 'plugins/device/ota/ota'],
     sample: 12,
   },
   {
     name: 'caster',
     code: [
       ...['caster', 'contents', 'foreign', 'logins', 'mount', 'replies', 'rovers', 'table'].map(
-        (file) => `plugins/ntrip-caster/${file}.ts`,
+        (file) => `plugins/rtcm/ntrip-caster/${file}.ts`,
       ),
       ...['chunked', 'head', 'distributor', 'selection', 'source-table'].map((file) => `runtime/lib/ntrip/${file}.ts`),
     ],
-    tests: ['plugins/ntrip/parts', 'plugins/ntrip/caster', 'plugins/ntrip/client', 'plugins/ntrip/tcp'],
+    tests: [
+      'plugins/rtcm/ntrip/parts',
+      'plugins/rtcm/ntrip/caster',
+      'plugins/rtcm/ntrip/client',
+      'plugins/rtcm/ntrip/tcp',
+    ],
     sample: 14,
   },
   {
     name: 'push',
-    code: ['probe', 'proof', 'push', 'reply', 'retry', 'target'].map((file) => `plugins/ntrip-server/${file}.ts`),
-    tests: ['plugins/ntrip/parts', 'plugins/ntrip/server', 'plugins/ntrip/caster-test'],
+    code: ['probe', 'proof', 'push', 'reply', 'retry', 'target'].map((file) => `plugins/rtcm/ntrip-server/${file}.ts`),
+    tests: ['plugins/rtcm/ntrip/parts', 'plugins/rtcm/ntrip/server', 'plugins/rtcm/ntrip/caster-test'],
     sample: 12,
   },
   {
     name: 'mqtt-link',
-    code: ['plugins/mqtt-link/link', 'plugins/mqtt-link/session'],
+    code: ['plugins/mqtt/mqtt-link/link', 'plugins/mqtt/mqtt-link/session'],
     tests: [...['session', 'link', 'farewell'].map((part) => `plugins/mqtt/mqtt-${part}`), 'plugins/network/uplinks'],
     sample: 12,
   },
   {
     name: 'update policy',
-    code: ['policy', 'trial', 'health', 'pace', 'signs', 'memory', 'updates'].map((file) => `plugins/ota/${file}.ts`),
-    tests: ['plugins/ota/ota', 'plugins/ota/trial'],
+    code: ['policy', 'trial', 'health', 'pace', 'signs', 'memory', 'updates'].map(
+      (file) => `plugins/device/ota/${file}.ts`,
+    ),
+    tests: ['plugins/device/ota/ota', 'plugins/device/ota/trial'],
     sample: 12,
     wanted: decisive,
   },
   {
     name: 'recovery and record',
     code: [
-      ...['decide', 'memory', 'ladder', 'table'].map((file) => `plugins/recovery/${file}.ts`),
-      'plugins/network/uplinks',
-      ...['ring', 'times', 'minutes', 'history'].map((file) => `plugins/record/${file}.ts`),
-      ...['ring', 'recorder'].map((file) => `plugins/dashboard/history/${file}.ts`),
+      ...['decide', 'memory', 'ladder', 'table'].map((file) => `plugins/device/recovery/${file}.ts`),
+      'plugins/network/network/uplinks',
+      ...['ring', 'times', 'minutes', 'history'].map((file) => `plugins/device/record/${file}.ts`),
+      ...['ring', 'recorder'].map((file) => `plugins/page/dashboard/history/${file}.ts`),
     ],
     tests: [
-      'plugins/network/recovery-parts',
-      'plugins/network/recovery',
-      'plugins/network/uplinks',
-      'plugins/record',
-      'plugins/dashboard/models',
+      'plugins/device/recovery-parts',
+      'plugins/device/recovery',
+      'plugins/network/network/uplinks',
+      'plugins/device/record',
+      'plugins/page/dashboard/models',
     ],
     sample: 14,
   },
@@ -237,7 +256,7 @@ export const areas: readonly Area[] = [
     name: 'procedure',
     code: [survey('procedure'), survey('reference-station.ts')],
     tests: ['survey-in', 'survey-in-integrity', 'survey-in-simulator', 'confirm-position', 'antenna-moves']
-      .map((file) => `plugins/gnss/${file}`)
+      .map((file) => `plugins/receivers/gnss/${file}`)
       .concat('gnss/survey-run'),
     sample: 16,
     wanted: decisive,
@@ -265,24 +284,28 @@ export const areas: readonly Area[] = [
   {
     name: 'update of one plugin',
     code: ['runtime/loader/plugin-updates.ts'],
-    tests: ['plugins/ota/plugin-updates', 'kernel/loader'],
+    tests: ['plugins/device/ota/plugin-updates', 'kernel/loader'],
     sample: 12,
   },
   {
     name: 'alerts',
-    code: ['plugins/alerts', 'plugins/fleet-registry/alerts.ts'],
-    tests: ['alerts', 'rules', 'fleet-alerts'].map((file) => `plugins/alerts/${file}`),
+    code: ['plugins/device/alerts', 'plugins/fleet/fleet-registry/alerts.ts'],
+    tests: ['alerts', 'rules', 'fleet-alerts'].map((file) => `plugins/device/alerts/${file}`),
     sample: 16,
   },
   {
     name: 'fleet record',
-    code: ['stations', 'store', 'live.ts'].map((part) => `plugins/fleet-registry/${part}`),
-    tests: ['plugins/fleet/registry', 'plugins/alerts/fleet-alerts'],
+    code: ['stations', 'store', 'live.ts'].map((part) => `plugins/fleet/fleet-registry/${part}`),
+    tests: ['plugins/fleet/registry', 'plugins/device/alerts/fleet-alerts'],
     sample: 14,
   },
   {
     name: 'rollout and leader',
-    code: ['plugins/fleet-rollout', 'plugins/fleet/database/database.ts', 'plugins/fleet/database/postgres.ts'],
+    code: [
+      'plugins/fleet/fleet-rollout',
+      'plugins/fleet/fleet/database/database.ts',
+      'plugins/fleet/fleet/database/postgres.ts',
+    ],
     tests: ['plugins/fleet/rollout-steps', 'plugins/fleet/rollout', 'peers/fleet'],
     sample: 14,
   },

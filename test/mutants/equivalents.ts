@@ -12,7 +12,7 @@ export const equivalents: readonly Equivalent[] = [
     because: 'a longer salt is as good',
   })),
   {
-    source: 'plugins/gnss-zed/facts/satellites.ts',
+    source: 'plugins/receivers/gnss-zed/facts/satellites.ts',
     after: 'gnssId * 256 - svId',
     because: 'no satellite number reaches 256: the key still tells all apart',
   },
@@ -23,7 +23,7 @@ export const equivalents: readonly Equivalent[] = [
     }),
   ),
   {
-    source: 'plugins/gnss-zed/facts/satellites.ts',
+    source: 'plugins/receivers/gnss-zed/facts/satellites.ts',
     after: 'gnssId * 2560 + svId',
     because: 'any factor above the highest satellite makes a key of two numbers',
   },
@@ -33,42 +33,42 @@ export const equivalents: readonly Equivalent[] = [
     because: 'it is compared with 0 alone',
   },
   {
-    source: 'plugins/survey-in/survey/estimator.ts',
+    source: 'plugins/reference/survey-in/survey/estimator.ts',
     after: 'axis <= 3; axis++) this.#mean[axis] = mean[axis]',
     because: 'a fourth axis is read by nobody',
   },
   {
-    source: 'plugins/integrity/code/residual-offset.ts',
+    source: 'plugins/reference/integrity/code/residual-offset.ts',
     after: 'j <= width; j++) rows[i][j] -= factor * rows[column][j]',
     because: 'a typed array takes nothing beyond its end',
   },
   {
-    source: 'plugins/rtcm/epochs.ts',
+    source: 'plugins/rtcm/rtcm/epochs.ts',
     after: 'this.sequence += 10',
     because: 'epochs are told apart by it, not counted',
   },
   {
-    source: 'plugins/ota/health.ts',
+    source: 'plugins/device/ota/health.ts',
     after: 'this.#limit_ms / 60001',
     because: 'it is rounded to minutes, and no trial has thousands of them',
   },
   {
-    source: 'plugins/ntrip-server/push.ts',
+    source: 'plugins/rtcm/ntrip-server/push.ts',
     after: 'const mostHeard = 2',
     because: 'every piece is looked at as it comes: only a word in two pieces is found in what is kept',
   },
   {
-    source: 'plugins/integrity/phase/reference.ts',
+    source: 'plugins/reference/integrity/phase/reference.ts',
     after: 'number <= next; number++',
     because: 'a plan ends at its lag, always before the newest epoch',
   },
   {
-    source: 'plugins/gnss-zed/ubx/layout.ts',
+    source: 'plugins/receivers/gnss-zed/ubx/layout.ts',
     after: 'return cls << 9 | id',
     because: 'any shift beyond the bits of an id makes a key of both',
   },
   {
-    source: 'plugins/gnss-zed/ubx/layout.ts',
+    source: 'plugins/receivers/gnss-zed/ubx/layout.ts',
     after: 'return cls << 80 | id',
     because: 'any shift beyond the bits of an id makes a key of both: 80 is 16',
   },
@@ -83,17 +83,17 @@ export const equivalents: readonly Equivalent[] = [
     because: 'each start writes once, which settles what is marked',
   },
   {
-    source: 'plugins/mqtt-link/session/farewell.ts',
+    source: 'plugins/mqtt/mqtt-link/session/farewell.ts',
     after: 'performance.now() <= latest_ms',
     because: 'no two moments of the real clock are equal',
   },
   {
-    source: 'plugins/teltonika-router/credentials/guard.ts',
+    source: 'plugins/network/teltonika-router/credentials/guard.ts',
     after: 'utc_ms < now.utc_ms',
     because: 'what is of this millisecond counts from now either way',
   },
   {
-    source: 'plugins/rtcm/epochs.ts',
+    source: 'plugins/rtcm/rtcm/epochs.ts',
     after: 'this.sequence += 2',
     because: 'epochs are told apart by it, not counted',
   },
@@ -103,17 +103,17 @@ export const equivalents: readonly Equivalent[] = [
     because: 'weak references to lives that have gone cost a few bytes and are passed over',
   },
   {
-    source: 'plugins/integrity/phase/order-statistic.ts',
+    source: 'plugins/reference/integrity/phase/order-statistic.ts',
     after: 'values[low + high >> 2]',
     because: 'a pivot outside of the part never ends: a time limit alone can notice',
   },
   {
-    source: 'plugins/integrity/position-check.ts',
+    source: 'plugins/reference/integrity/position-check.ts',
     after: 'acc_m: other.acc_m, corr: true }',
     because: 'the position beside it is one without corrections',
   },
   ...['#seenAt_ms = 1;', '#lookedAt_ms = 1;'].map((after) => ({
-    ...{ source: 'plugins/integrity/watch-reports.ts', after },
+    ...{ source: 'plugins/reference/integrity/watch-reports.ts', after },
     because: 'the begin of a base sets it before anything reads it',
   })),
   {
@@ -128,12 +128,12 @@ export const equivalents: readonly Equivalent[] = [
       'an error without an owner is put down to a plugin that runs alone; with one, it is compared with its owner',
   },
   {
-    source: 'plugins/ota/pace.ts',
+    source: 'plugins/device/ota/pace.ts',
     after: 'Math.max(1, left_ms)',
     because: 'a millisecond of 10 s',
   },
   {
-    source: 'plugins/ntrip-server/push.ts',
+    source: 'plugins/rtcm/ntrip-server/push.ts',
     after: 'silent_ms2 > 1 ||',
     because: 'a millisecond of the time that the kernel states',
   },
@@ -143,17 +143,17 @@ export const equivalents: readonly Equivalent[] = [
     because: 'a millisecond of 50 ms of real time',
   },
   {
-    source: 'plugins/mqtt-link/session/inspection.ts',
+    source: 'plugins/mqtt/mqtt-link/session/inspection.ts',
     after: 'from < chunk.length && !this.#intake.rests || !this.destroyed',
     because: 'a loop that never ends: a time limit alone can notice',
   },
   {
-    source: 'plugins/gnss-zed/configure/configurator.ts',
+    source: 'plugins/receivers/gnss-zed/configure/configurator.ts',
     after: 'baud > 1 &&',
     because: 'no line has 1 baud',
   },
   {
-    source: 'plugins/verdict/base-state.ts',
+    source: 'plugins/device/verdict/base-state.ts',
     after: 'this.#left_ms() <= 1',
     because: 'a millisecond of 15 s',
   },

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { EpochGrouper } from '../../plugins/rtcm/epochs.js'
+import { EpochGrouper } from '../../plugins/rtcm/rtcm/epochs.js'
 import {
   constellationOf,
   decodeLegacy,

@@ -15,10 +15,10 @@ import {
   until,
 } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
-import api from '../../plugins/mqtt-api/index.js'
-import link from '../../plugins/mqtt-link/index.js'
-import mqttRtcm from '../../plugins/mqtt-rtcm/index.js'
-import rtcm from '../../plugins/rtcm/index.js'
+import api from '../../plugins/mqtt/mqtt-api/index.js'
+import link from '../../plugins/mqtt/mqtt-link/index.js'
+import mqttRtcm from '../../plugins/mqtt/mqtt-rtcm/index.js'
+import rtcm from '../../plugins/rtcm/rtcm/index.js'
 import { createAuthority, createPki } from '../harness/peers/certificates.js'
 import {
   clientArguments,

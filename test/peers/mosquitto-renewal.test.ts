@@ -14,8 +14,8 @@ import {
   until,
 } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
-import api from '../../plugins/mqtt-api/index.js'
-import link from '../../plugins/mqtt-link/index.js'
+import api from '../../plugins/mqtt/mqtt-api/index.js'
+import link from '../../plugins/mqtt/mqtt-link/index.js'
 import { openStore, type Store } from '../../runtime/platform/store/store.js'
 import { MemoryStore } from '../harness/memory-store.js'
 import { createAuthority, createPki, openssl } from '../harness/peers/certificates.js'

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { definePlugin } from 'rtk-base/plugin'
 import { createTestStation, freeUdpPort, gateOnly, type StationProcess, startStation, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
-import api from '../../plugins/mqtt-api/index.js'
-import link from '../../plugins/mqtt-link/index.js'
+import api from '../../plugins/mqtt/mqtt-api/index.js'
+import link from '../../plugins/mqtt/mqtt-link/index.js'
 import { createPki, type IdentityFile } from '../harness/peers/certificates.js'
 import {
   clientArguments,

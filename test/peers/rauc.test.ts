@@ -12,7 +12,7 @@ import { busFor } from '../harness/peers/dbus.js'
 import { FakeRauc } from '../harness/peers/fake-rauc.js'
 import { noPeer } from '../harness/peers/peers.js'
 import { noRauc, raucFor } from '../harness/peers/rauc.js'
-import { bundleImage, imageOf, otaStation, type RigOptions } from '../plugins/ota/rig.js'
+import { bundleImage, imageOf, otaStation, type RigOptions } from '../plugins/device/ota/rig.js'
 
 /** A stream of epochs that a test holds. */
 function flow() {

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { SimulatedUm980 } from '../../plugins/simulated-um980/receiver.js'
+import { SimulatedUm980 } from '../../plugins/simulated/simulated-um980/receiver.js'
 import {
   distance,
   ecefToGeodetic,
@@ -19,7 +19,7 @@ import { readRaw } from '../../runtime/lib/rinex/index.js'
 import type { Ecef, RtcmFrame } from '../../schemas/services.js'
 import { few, type ManualClock } from '../harness/index.js'
 import { noPeer } from '../harness/peers/peers.js'
-import { baseOf, families } from '../plugins/gnss/receiver-rig.js'
+import { baseOf, families } from '../plugins/receivers/receiver-rig.js'
 
 const skip = noPeer('convbin') || noPeer('rnx2rtkp')
 t.setTimeout(600_000)

@@ -1,15 +1,15 @@
 /** A whole station on a network in memory and under a manual clock: no socket of the system is opened. */
 import { ManualClock, MemoryNetwork } from 'rtk-base/testing'
 import t from 'tap'
-import httpApi from '../../plugins/http-api/index.js'
-import ntripCaster from '../../plugins/ntrip-caster/index.js'
-import rtcm from '../../plugins/rtcm/index.js'
-import udpRtcm from '../../plugins/udp-rtcm/index.js'
+import httpApi from '../../plugins/page/http-api/index.js'
+import ntripCaster from '../../plugins/rtcm/ntrip-caster/index.js'
+import rtcm from '../../plugins/rtcm/rtcm/index.js'
+import udpRtcm from '../../plugins/rtcm/udp-rtcm/index.js'
 import { messageNumber } from '../../runtime/lib/gnss/index.js'
 import type { AnyPlugin, PluginContext } from '../../runtime/plugin.js'
 import { drive, pass } from '../harness/drive.js'
 import { arpFrame, createTestStation, fakeReceiver, msmFrame, probe } from '../harness/index.js'
-import { here, typesIn } from './ntrip/rig.js'
+import { here, typesIn } from './rtcm/ntrip/rig.js'
 
 /** What the system has open for the network. */
 const openSockets = () => process.getActiveResourcesInfo().filter((name) => /^(TCP|UDP|GetAddrInfo)/.test(name))

@@ -11,7 +11,7 @@ const json = (path: string) => JSON.parse(files[path] ?? readFileSync(join(packa
 const shippedVariants = readdirSync(join(packageRoot(), 'runtime', 'variants'))
 
 t.test('what the release tool of a fleet knows of parameters is what the shipped plugins say', (t) => {
-  const path = 'plugins/fleet-rollout/parameters.json'
+  const path = 'plugins/fleet/fleet-rollout/parameters.json'
   t.equal(readFileSync(join(packageRoot(), path), 'utf8'), files[path], `${path}: run \`npm run docs\``)
   t.ok(json(path).names.length > 50)
   t.end()

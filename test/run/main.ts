@@ -1,6 +1,6 @@
 /**
- * `npm test [-- NAME…]`: runs test files in a few processes, several at a time, and prints a page. A name is a file (`plugins/raw`, `raw`,
- * `build/test/plugins/raw.test.js`) or a folder. Exits with 1 if a test failed.
+ * `npm test [-- NAME…]`: runs test files in a few processes, several at a time, and prints a page. A name is a file (`plugins/reference/raw`, `raw`,
+ * `build/test/plugins/reference/raw.test.js`) or a folder. Exits with 1 if a test failed.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { writeFileSync } from 'node:fs'

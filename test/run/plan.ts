@@ -15,10 +15,10 @@ const longest = [
   'plugins/fleet/rollout',
   'end-to-end/station',
   'end-to-end/command-line',
-  'plugins/gnss/receiver-families',
-  'plugins/raw/push',
+  'plugins/receivers/receiver-families',
+  'plugins/reference/raw/push',
   'gnss/baseline',
-  'plugins/neighbours',
+  'plugins/reference/neighbours',
   'plugins/fleet/registry',
 ]
 

@@ -88,7 +88,7 @@ export function schemaFiles(shipped: Shipped): Record<string, string> {
     'schemas/document.schema.json': text(schemaFile('document', 'Status document', named.InfoDocument)),
     'schemas/change.schema.json': text(schemaFile('change', 'Change', own.Change)),
     // Their names, for the plugin that asks other stations to change them.
-    'plugins/fleet-rollout/parameters.json': text({
+    'plugins/fleet/fleet-rollout/parameters.json': text({
       names: namesOf(fieldSchemas(shipped.parameters)),
       secrets: namesOf(fieldSchemas(shipped.parameters.filter(isSecret))),
     }),

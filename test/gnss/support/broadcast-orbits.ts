@@ -3,7 +3,7 @@
  * without NAV-SAT. Good to a few hundredths of a degree, which unit vectors need; light time and clocks are left out.
  * It is test support: the service has directions from its receiver.
  */
-import { type Direction, msmSatellite, type Sky } from '../../../plugins/integrity/phase/sky.js'
+import { type Direction, msmSatellite, type Sky } from '../../../plugins/reference/integrity/phase/sky.js'
 import { type Constellation, distance, enu, messageNumber } from '../../../runtime/lib/gnss/index.js'
 import { BitReader } from '../../../runtime/lib/gnss/rtcm/bits.js'
 import { type Field, readFields, reserved, signed, uint, unsigned } from '../../../runtime/lib/gnss/rtcm/layout.js'

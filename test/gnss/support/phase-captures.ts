@@ -1,7 +1,7 @@
 /** Epochs of observations with the sky above them, from captures. */
-import { decode as decodeUbx } from '../../../plugins/gnss-zed/ubx/layout.js'
-import { navSat } from '../../../plugins/gnss-zed/ubx/layouts-nav.js'
-import { type Sky, skyOf } from '../../../plugins/integrity/phase/sky.js'
+import { decode as decodeUbx } from '../../../plugins/receivers/gnss-zed/ubx/layout.js'
+import { navSat } from '../../../plugins/receivers/gnss-zed/ubx/layouts-nav.js'
+import { type Sky, skyOf } from '../../../plugins/reference/integrity/phase/sky.js'
 import { Framer, knownLeap_s, type MsmEpoch, MsmEpochs, referencePoint } from '../../../runtime/lib/gnss/index.js'
 import type { Ecef } from '../../../schemas/services.js'
 import { capture } from '../../harness/captures.js'

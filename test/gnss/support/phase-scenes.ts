@@ -1,5 +1,5 @@
 /** Observations with something done to them: displaced captures, and a seeded sky for what captures do not hold. */
-import type { Direction, Sky } from '../../../plugins/integrity/phase/sky.js'
+import type { Direction, Sky } from '../../../plugins/reference/integrity/phase/sky.js'
 import {
   type Constellation,
   constellationOf,

@@ -1,5 +1,5 @@
 /** Where the satellites of a capture stand at each epoch, without the steps of what its receiver says of them. */
-import type { Direction, Sky } from '../../../plugins/integrity/phase/sky.js'
+import type { Direction, Sky } from '../../../plugins/reference/integrity/phase/sky.js'
 import type { Constellation } from '../../../runtime/lib/gnss/index.js'
 import type { Observed } from './phase-captures.js'
 

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { Readable } from 'node:stream'
-import { AntennaTable } from '../../../plugins/raw/antennas.js'
+import { AntennaTable } from '../../../plugins/reference/raw/antennas.js'
 import { block, bytesOf, choke, header } from '../../gnss/support/antex-writer.js'
 
 const [folder = ''] = process.argv.slice(2)

@@ -1,5 +1,5 @@
 /** Writes numbered lines into a raw data archive, a second of the archive's time each, with a dot for a hundred, until it is killed: node raw-writer.js FOLDER START_MS FIRST SIZE. */
-import { Archive } from '../../../plugins/raw/archive.js'
+import { Archive } from '../../../plugins/reference/raw/archive.js'
 import { ManualClock } from '../manual-clock.js'
 
 const [path = '', start = '', first = '', size = ''] = process.argv.slice(2)

@@ -1,7 +1,7 @@
 /** Writes numbered lines into the ring of the flight record as fast as it takes them, until it is killed. */
 import { mkdirSync } from 'node:fs'
-import { lineOf } from '../../../plugins/record/history.js'
-import { RecordRing } from '../../../plugins/record/ring.js'
+import { lineOf } from '../../../plugins/device/record/history.js'
+import { RecordRing } from '../../../plugins/device/record/ring.js'
 import type { PluginContext } from '../../../runtime/plugin.js'
 
 const [path = '', from = '0'] = process.argv.slice(2)

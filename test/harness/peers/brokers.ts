@@ -3,8 +3,8 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { Aedes } from 'aedes'
 import { connect, type MqttClient } from 'mqtt'
 import type { Test } from 'tap'
-import api from '../../../plugins/mqtt-api/index.js'
-import link from '../../../plugins/mqtt-link/index.js'
+import api from '../../../plugins/mqtt/mqtt-api/index.js'
+import link from '../../../plugins/mqtt/mqtt-link/index.js'
 import { createTestStation, type TestStation, type TestStationOptions } from '../station.js'
 
 /** Serial number of test stations. */

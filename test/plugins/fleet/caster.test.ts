@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { counts, Delivery } from '../../../plugins/fleet-caster/delivery.js'
+import { counts, Delivery } from '../../../plugins/fleet/fleet-caster/delivery.js'
 import { epochUtc_ms, Framer, messageNumber, referencePoint, sameReference } from '../../../runtime/lib/gnss/index.js'
 import { parseTable } from '../../../runtime/lib/ntrip/index.js'
 import type { FleetDatabase } from '../../../schemas/services.js'
@@ -8,7 +8,7 @@ import { drive, settled } from '../../harness/drive.js'
 import { until } from '../../harness/index.js'
 import { createAuthority } from '../../harness/peers/certificates.js'
 import { openDatabase } from '../../harness/peers/embedded-database.js'
-import type { Client } from '../ntrip/rig.js'
+import type { Client } from '../rtcm/ntrip/rig.js'
 import { FakeFleet, ggaAt, SimulatedBase, startInstance } from './caster-rig.js'
 
 const database = await openDatabase()
@@ -452,7 +452,7 @@ t.test('NEAR', async (t) => {
   })
 
   t.test('finds the nearest of 10,000 as a search through all of them does', async (t) => {
-    const { Grid, greatCircle_m } = await import('../../../plugins/fleet-caster/near/grid.js')
+    const { Grid, greatCircle_m } = await import('../../../plugins/fleet/fleet-caster/near/grid.js')
     const grid = new Grid()
     let seed = 1
     const random = () => {
@@ -635,7 +635,7 @@ t.test('what was delivered is counted by base and day', async (t) => {
 t.test('the time of an epoch is read in the time scale of its constellation', async (t) => {
   const shared = new FakeFleet(database)
   const base = new SimulatedBase(shared, 'T', near.lat, near.lon)
-  const { framesIn } = await import('../ntrip/rig.js')
+  const { framesIn } = await import('../rtcm/ntrip/rig.js')
   // Both ends of the week of GPS, of the day of Moscow, and of the week of BeiDou.
   const sunday = Date.UTC(2026, 10, 22)
   for (const at_ms of [

@@ -1,6 +1,6 @@
 /** The embedded database. */
 import t, { type Test } from 'tap'
-import { openEmbedded } from '../../../plugins/fleet/database/embedded.js'
+import { openEmbedded } from '../../../plugins/fleet/fleet/database/embedded.js'
 import { openDatabase } from '../../harness/peers/embedded-database.js'
 
 /** A folder with an empty database. */

@@ -1,8 +1,8 @@
 /** A net of bases on simulated edges: streams of one sky, and instances of the real plugin over one database. */
 import type { PGlite } from '@electric-sql/pglite'
 import type { Test } from 'tap'
-import fleetNetPlugin from '../../../plugins/fleet-net/index.js'
-import httpApi from '../../../plugins/http-api/index.js'
+import fleetNetPlugin from '../../../plugins/fleet/fleet-net/index.js'
+import httpApi from '../../../plugins/page/http-api/index.js'
 import {
   ecefToGeodetic,
   type Geodetic,

@@ -1,8 +1,8 @@
 /** The net of a fleet: pairs, windows, judgements, from the RTCM of bases under one sky. */
 import t, { type Test } from 'tap'
-import { opposing } from '../../../plugins/fleet-net/judgement/opposing.js'
-import { type Evidence, stepped, unjudged } from '../../../plugins/fleet-net/judgement/step.js'
-import { type NetPlace, pairsOf as pairSteps } from '../../../plugins/fleet-net/pairs/pairs.js'
+import { opposing } from '../../../plugins/fleet/fleet-net/judgement/opposing.js'
+import { type Evidence, stepped, unjudged } from '../../../plugins/fleet/fleet-net/judgement/step.js'
+import { type NetPlace, pairsOf as pairSteps } from '../../../plugins/fleet/fleet-net/pairs/pairs.js'
 import { allAtOnce } from '../../../runtime/lib/baseline/index.js'
 import { distance, geodeticToEcef, offsetEnu, roundEcef } from '../../../runtime/lib/gnss/index.js'
 import { Random } from '../../../runtime/lib/simulation/index.js'

@@ -1,11 +1,11 @@
 /** What the page of a fleet computes, without a browser. */
 import t from 'tap'
 import { Value } from 'typebox/value'
-import type { Acceptance } from '../../../plugins/fleet-net/acceptance/acceptances.js'
-import type { Entry, StationRow } from '../../../plugins/fleet-page/ui/fleet/api.js'
-import type { Day, Judgement, Net, Pair } from '../../../plugins/fleet-page/ui/fleet/net-api.js'
-import { de } from '../../../plugins/fleet-page/ui/i18n/de.js'
-import { en } from '../../../plugins/fleet-page/ui/i18n/en.js'
+import type { Acceptance } from '../../../plugins/fleet/fleet-net/acceptance/acceptances.js'
+import type { Entry, StationRow } from '../../../plugins/fleet/fleet-page/ui/fleet/api.js'
+import type { Day, Judgement, Net, Pair } from '../../../plugins/fleet/fleet-page/ui/fleet/net-api.js'
+import { de } from '../../../plugins/fleet/fleet-page/ui/i18n/de.js'
+import { en } from '../../../plugins/fleet/fleet-page/ui/i18n/en.js'
 import {
   clustersOf,
   fittingView,
@@ -13,15 +13,15 @@ import {
   moved,
   within,
   zoomInto,
-} from '../../../plugins/fleet-page/ui/model/clusters.js'
-import { differencesOf } from '../../../plugins/fleet-page/ui/model/difference.js'
-import { enteredValue, isHarmless, linesOf } from '../../../plugins/fleet-page/ui/model/entered.js'
-import { countsOf, filtered, filterFrom, noFilter, queryOf } from '../../../plugins/fleet-page/ui/model/filter.js'
-import { apart_m, drawnNet, placedNet } from '../../../plugins/fleet-page/ui/model/net.js'
-import { hoursFrom, offsetCurves } from '../../../plugins/fleet-page/ui/model/offsets.js'
-import { canary, planFrom, wavesOf } from '../../../plugins/fleet-page/ui/model/plan.js'
-import { gapsOf, spansOf, sumsOf } from '../../../plugins/fleet-page/ui/model/timeline.js'
-import { PlanRequest } from '../../../plugins/fleet-rollout/plan.js'
+} from '../../../plugins/fleet/fleet-page/ui/model/clusters.js'
+import { differencesOf } from '../../../plugins/fleet/fleet-page/ui/model/difference.js'
+import { enteredValue, isHarmless, linesOf } from '../../../plugins/fleet/fleet-page/ui/model/entered.js'
+import { countsOf, filtered, filterFrom, noFilter, queryOf } from '../../../plugins/fleet/fleet-page/ui/model/filter.js'
+import { apart_m, drawnNet, placedNet } from '../../../plugins/fleet/fleet-page/ui/model/net.js'
+import { hoursFrom, offsetCurves } from '../../../plugins/fleet/fleet-page/ui/model/offsets.js'
+import { canary, planFrom, wavesOf } from '../../../plugins/fleet/fleet-page/ui/model/plan.js'
+import { gapsOf, spansOf, sumsOf } from '../../../plugins/fleet/fleet-page/ui/model/timeline.js'
+import { PlanRequest } from '../../../plugins/fleet/fleet-rollout/plan.js'
 import type { BaselineReason, NetCause, NetReason } from '../../../runtime/lib/baseline/index.js'
 
 const row = (serial: string, given: Partial<StationRow> = {}): StationRow => ({

@@ -1,7 +1,7 @@
 /** What a fleet stores of its stations and of what happened: complete, once, and again after a failure. */
 import t from 'tap'
-import { deliverySteps } from '../../../plugins/fleet-caster/delivery.js'
-import fleetCaster from '../../../plugins/fleet-caster/index.js'
+import { deliverySteps } from '../../../plugins/fleet/fleet-caster/delivery.js'
+import fleetCaster from '../../../plugins/fleet/fleet-caster/index.js'
 import { type Fleet, fleet as fleetService } from '../../../schemas/services.js'
 import { settled } from '../../harness/drive.js'
 import { probe } from '../../harness/probe.js'

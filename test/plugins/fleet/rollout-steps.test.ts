@@ -1,9 +1,9 @@
 /** The steps of a rollout, on simulated stations: pure, so that every order of events can be tried. */
 import fc from 'fast-check'
 import t from 'tap'
-import { observation_s } from '../../../plugins/fleet-rollout/epochs.js'
-import { neighboursAt, neighboursOf } from '../../../plugins/fleet-rollout/neighbours.js'
-import { isOpen, type Plan, planOf, wavesOf } from '../../../plugins/fleet-rollout/plan.js'
+import { observation_s } from '../../../plugins/fleet/fleet-rollout/epochs.js'
+import { neighboursAt, neighboursOf } from '../../../plugins/fleet/fleet-rollout/neighbours.js'
+import { isOpen, type Plan, planOf, wavesOf } from '../../../plugins/fleet/fleet-rollout/plan.js'
 import {
   type Action,
   distance_km,
@@ -12,7 +12,7 @@ import {
   next,
   type Rollout,
   type Target,
-} from '../../../plugins/fleet-rollout/steps.js'
+} from '../../../plugins/fleet/fleet-rollout/steps.js'
 import type { FleetStation } from '../../../schemas/services.js'
 import { sample } from '../../harness/sample.js'
 import { fleetStation } from './stations.js'

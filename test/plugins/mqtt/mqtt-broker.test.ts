@@ -3,7 +3,7 @@ import { connect as connectTcp, createServer } from 'node:net'
 import { connect, type MqttClient } from 'mqtt'
 import { conformance, createTestStation, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
-import broker from '../../../plugins/mqtt-broker/index.js'
+import broker from '../../../plugins/mqtt/mqtt-broker/index.js'
 import { connected, listen, message } from '../../harness/peers/brokers.js'
 
 t.test('mqtt-broker', async (t) => {

@@ -6,21 +6,21 @@ import { join } from 'node:path'
 import { createServer } from 'node:tls'
 import { Aedes } from 'aedes'
 import t, { type Test } from 'tap'
-import { noCertificate } from '../../../plugins/mqtt-link/identity/certificate.js'
-import { BusDriver } from '../../../plugins/mqtt-link/link/bus-driver.js'
-import { Holds } from '../../../plugins/mqtt-link/link/holds.js'
-import { Retry } from '../../../plugins/mqtt-link/link/retry.js'
-import { TlsTime } from '../../../plugins/mqtt-link/link/tls-time.js'
+import { noCertificate } from '../../../plugins/mqtt/mqtt-link/identity/certificate.js'
+import { BusDriver } from '../../../plugins/mqtt/mqtt-link/link/bus-driver.js'
+import { Holds } from '../../../plugins/mqtt/mqtt-link/link/holds.js'
+import { Retry } from '../../../plugins/mqtt/mqtt-link/link/retry.js'
+import { TlsTime } from '../../../plugins/mqtt/mqtt-link/link/tls-time.js'
 import {
   Breach,
   Inspection,
   largestInbound,
   mostAtOnce,
   PacketWatch,
-} from '../../../plugins/mqtt-link/session/inspection.js'
-import { outboxLimit, Session, type SessionEnd, within } from '../../../plugins/mqtt-link/session/session.js'
-import { OldBrokers, SessionFactory } from '../../../plugins/mqtt-link/session/session-factory.js'
-import { defaultGateways } from '../../../plugins/mqtt-link/session/via.js'
+} from '../../../plugins/mqtt/mqtt-link/session/inspection.js'
+import { outboxLimit, Session, type SessionEnd, within } from '../../../plugins/mqtt/mqtt-link/session/session.js'
+import { OldBrokers, SessionFactory } from '../../../plugins/mqtt/mqtt-link/session/session-factory.js'
+import { defaultGateways } from '../../../plugins/mqtt/mqtt-link/session/via.js'
 import { systemNetwork } from '../../../runtime/platform/ports/system-network.js'
 import type { PluginContext } from '../../../runtime/plugin.js'
 import type { MqttInbound } from '../../../schemas/services.js'

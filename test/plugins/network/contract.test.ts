@@ -5,13 +5,13 @@ import type { PluginContext } from 'rtk-base/plugin'
 import type { NetworkInterface } from 'rtk-base/services'
 import { gateOnly, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
-import { Daemon } from '../../../plugins/network/networkmanager/daemon.js'
+import { Daemon } from '../../../plugins/network/network/networkmanager/daemon.js'
 import {
   interfaces,
   managerPath,
   objectManagerInterface,
   rootPath,
-} from '../../../plugins/network/networkmanager/names.js'
+} from '../../../plugins/network/network/networkmanager/names.js'
 import { noDbusMock } from '../../harness/peers/dbus.js'
 import { mockedWorld, simulatedWorld, type World } from './worlds.js'
 

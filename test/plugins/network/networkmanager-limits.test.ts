@@ -3,8 +3,8 @@ import { Bus, type BusEvents, type Call } from 'rtk-base/link'
 import type { PluginContext } from 'rtk-base/plugin'
 import { ManualClock } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
-import { interfaces, rootPath } from '../../../plugins/network/networkmanager/names.js'
-import { NetworkManager } from '../../../plugins/network/networkmanager/network-manager.js'
+import { interfaces, rootPath } from '../../../plugins/network/network/networkmanager/names.js'
+import { NetworkManager } from '../../../plugins/network/network/networkmanager/network-manager.js'
 
 const radio = `${rootPath}/Devices/1`
 const profile = `${rootPath}/Settings/1`

@@ -4,24 +4,24 @@ import type { PluginContext } from 'rtk-base/plugin'
 import { networkFailureOf } from 'rtk-base/services'
 import { ManualClock } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
-import { Activation } from '../../../plugins/network/networkmanager/activation.js'
-import { interfaces as names, rootPath, service } from '../../../plugins/network/networkmanager/names.js'
-import { NetworkManager } from '../../../plugins/network/networkmanager/network-manager.js'
-import { ObjectModel } from '../../../plugins/network/networkmanager/object-model.js'
+import { Activation } from '../../../plugins/network/network/networkmanager/activation.js'
+import { interfaces as names, rootPath, service } from '../../../plugins/network/network/networkmanager/names.js'
+import { NetworkManager } from '../../../plugins/network/network/networkmanager/network-manager.js'
+import { ObjectModel } from '../../../plugins/network/network/networkmanager/object-model.js'
 import {
   accessPointSettings,
   stationSettings,
   uuidOf,
   wiredSettings,
-} from '../../../plugins/network/networkmanager/profiles.js'
-import { refusal } from '../../../plugins/network/networkmanager/refusals.js'
+} from '../../../plugins/network/network/networkmanager/profiles.js'
+import { refusal } from '../../../plugins/network/network/networkmanager/refusals.js'
 import {
   channelOf,
   devicePath,
   interfacesOf,
   neighboursOf,
   scannedBy,
-} from '../../../plugins/network/networkmanager/snapshot.js'
+} from '../../../plugins/network/network/networkmanager/snapshot.js'
 
 const at = (name: string) => `${rootPath}/Devices/${name}`
 

@@ -10,7 +10,7 @@ import {
 } from 'rtk-base/services'
 import { createTestStation, ManualClock, probe, type TestStation, type TestStationOptions } from 'rtk-base/testing'
 import type { Test } from 'tap'
-import networkPlugin from '../../../plugins/network/index.js'
+import networkPlugin from '../../../plugins/network/network/index.js'
 import type { AnyPlugin, PluginContext } from '../../../runtime/plugin.js'
 
 export interface Rig {

@@ -11,7 +11,7 @@ export const debianTexts = { 'Apache-2.0': '/usr/share/common-licenses/Apache-2.
 type CommonTexts = Readonly<Record<string, string | undefined>>
 
 /** Texts that go with parts of rtk-base itself. */
-const ownTexts = [join('plugins', 'modem', 'apn', 'COPYING')]
+const ownTexts = [join('plugins', 'network', 'modem', 'apn', 'COPYING')]
 
 /**
  * The licences of everything that is bundled.

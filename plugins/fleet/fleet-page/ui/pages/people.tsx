@@ -1,0 +1,105 @@
+import { useState } from 'preact/hooks'
+import { moment, word } from '../../../../../runtime/lib/page/ui/i18n.js'
+import { Action } from '../../../../../runtime/lib/page/ui/parts/action.js'
+import { Card } from '../../../../../runtime/lib/page/ui/parts/card.js'
+import { DataTable } from '../../../../../runtime/lib/page/ui/parts/data-table.js'
+import { useLoaded, Waiting } from '../../../../../runtime/lib/page/ui/parts/loaded.js'
+import { type FleetRole, fleetApi } from '../fleet/api.js'
+import { listen, me, stopListening } from '../fleet/live.js'
+import { t } from '../i18n/index.js'
+import { Field, SendForm } from '../parts/forms.js'
+import { ShownOnce } from '../parts/shown-once.js'
+
+const load = () => fleetApi.people()
+const roles = ['viewer', 'operator', 'admin'] as const
+
+/** Who may log in, and what each may do. */
+export function PeoplePage() {
+  const people = useLoaded(load)
+  const [name, setName] = useState('')
+  const [role, setRole] = useState<FleetRole>('viewer')
+  const [added, setAdded] = useState<{ user: string; key: string }>()
+  const isFirst = people.value?.length === 0
+  const add = async () => {
+    const user = name.trim()
+    // After the first one everything needs a login, and the key has to be read before.
+    if (isFirst) stopListening()
+    const { key } = await fleetApi.addPerson(user, isFirst ? 'admin' : role).catch((error: unknown) => {
+      if (isFirst) listen()
+      throw error
+    })
+    setAdded({ user, key })
+    setName('')
+    if (!isFirst) people.again()
+    return ''
+  }
+  return (
+    <>
+      {isFirst && !added && <p class="notice">{t('people.invite')}</p>}
+      {added && <ShownOnce text={t('people.key', { name: added.user })} secret={added.key} />}
+      {added && isFirst && (
+        <p>
+          <button type="button" onClick={() => location.reload()}>
+            {t('login.submit')}
+          </button>
+        </p>
+      )}
+      {!(added && isFirst) && (
+        <Card title={isFirst ? t('people.first') : t('people.add')}>
+          <SendForm label={t('people.addButton')} send={add} isDisabled={name.trim() === ''}>
+            <Field label={t('people.name')} value={name} set={setName} help={t('people.nameHelp')} />
+            {!isFirst && (
+              <label>
+                {t('people.role')}
+                <select value={role} onChange={({ currentTarget }) => setRole(currentTarget.value as FleetRole)}>
+                  {roles.map((one) => (
+                    <option key={one} value={one}>
+                      {t(`role.${one}`)}
+                    </option>
+                  ))}
+                </select>
+              </label>
+            )}
+          </SendForm>
+        </Card>
+      )}
+      {!isFirst && (
+        <Card title={t('page.people')}>
+          <Waiting of={people}>
+            {(rows) => (
+              <DataTable
+                label={t('page.people')}
+                rows={rows}
+                keyOf={({ user }) => user}
+                columns={[
+                  {
+                    name: t('people.name'),
+                    isHead: true,
+                    cell: ({ user }) => (user === me.value?.user ? t('people.you', { name: user }) : user),
+                  },
+                  { name: t('people.role'), cell: (one) => word('role', one.role) },
+                  { name: t('people.since'), cell: ({ created }) => moment(Date.parse(created) / 1_000) },
+                  {
+                    name: t('people.remove'),
+                    cell: ({ user }) => (
+                      <Action
+                        label={t('people.remove')}
+                        name={t('people.removeName', { name: user })}
+                        caution={<p>{t('people.removeText')}</p>}
+                        run={async () => {
+                          await fleetApi.removePerson(user)
+                          people.again()
+                          return ''
+                        }}
+                      />
+                    ),
+                  },
+                ]}
+              />
+            )}
+          </Waiting>
+        </Card>
+      )}
+    </>
+  )
+}

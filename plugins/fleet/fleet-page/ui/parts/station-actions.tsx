@@ -1,0 +1,116 @@
+import { useState } from 'preact/hooks'
+import { Action } from '../../../../../runtime/lib/page/ui/parts/action.js'
+import { Card } from '../../../../../runtime/lib/page/ui/parts/card.js'
+import { fleetApi, type StationDetail } from '../fleet/api.js'
+import { may } from '../fleet/live.js'
+import { t } from '../i18n/index.js'
+import { enteredValue, isHarmless, linesOf, textOfLines } from '../model/entered.js'
+import { Field, SendForm } from './forms.js'
+
+/** What an operator does with a station. All of it is in the record. */
+export function StationActions({ station }: { station: StationDetail }) {
+  const { serial } = station
+  return (
+    <Card title={t('actions.title')}>
+      <details>
+        <summary>{t('actions.given')}</summary>
+        <Given station={station} />
+      </details>
+      <details>
+        <summary>{t('actions.change')}</summary>
+        <Change serial={serial} />
+      </details>
+      <details>
+        <summary>{t('actions.command')}</summary>
+        <Command serial={serial} />
+      </details>
+      <div class="actions">
+        <Action
+          label={t('actions.ask')}
+          run={async () => {
+            await fleetApi.ask(serial)
+            return t('actions.asked')
+          }}
+        />
+        {may('admin') && (
+          <Action
+            label={t('actions.forget')}
+            caution={<p>{t('actions.forgetText', { serial })}</p>}
+            run={async () => {
+              await fleetApi.forget(serial)
+              location.hash = '#/overview'
+              return ''
+            }}
+          />
+        )}
+      </div>
+    </Card>
+  )
+}
+
+function Given({ station }: { station: StationDetail }) {
+  const [name, setName] = useState(station.name)
+  const [group, setGroup] = useState(station.group)
+  const [labels, setLabels] = useState(textOfLines(station.labels))
+  const send = async () => {
+    const lines = linesOf(labels)
+    if (!lines) throw new Error(t('actions.wrongLines'))
+    await fleetApi.give(station.serial, { name, group, labels: lines })
+    return t('actions.saved')
+  }
+  return (
+    <SendForm label={t('actions.save')} send={send}>
+      <Field label={t('actions.name')} value={name} set={setName} help={t('actions.nameHelp')} />
+      <Field label={t('list.group')} value={group} set={setGroup} />
+      <Field label={t('station.labels')} value={labels} set={setLabels} rows={3} help={t('actions.labelsHelp')} />
+    </SendForm>
+  )
+}
+
+function Change({ serial }: { serial: string }) {
+  const [name, setName] = useState('')
+  const [value, setValue] = useState('')
+  const send = async () => {
+    const { errors = [], leftover, result } = await fleetApi.change(serial, { [name.trim()]: enteredValue(value) })
+    if (result !== 'ok') throw new Error(errors.map(({ message }) => message).join('; ') || result)
+    const unknown = Object.keys(leftover)
+    if (unknown.length > 0) throw new Error(t('actions.unknown', { names: unknown.join(', ') }))
+    return t('actions.changed')
+  }
+  return (
+    <SendForm
+      label={t('actions.send')}
+      send={send}
+      isDisabled={name.trim() === ''}
+      caution={t('actions.changeText', { serial, name: name.trim(), value })}
+    >
+      <Field label={t('actions.parameter')} value={name} set={setName} help={t('actions.parameterHelp')} />
+      <Field label={t('actions.value')} value={value} set={setValue} />
+    </SendForm>
+  )
+}
+
+const known = [
+  'reboot',
+  'reboot-receiver',
+  'start-survey-in',
+  'stop-survey-in',
+  'log=i',
+  'rtcm-mqtt-force',
+  'mqtt-renew',
+]
+
+function Command({ serial }: { serial: string }) {
+  const [command, setCommand] = useState('')
+  const send = async () => (await fleetApi.command(serial, command.trim())).answer || t('actions.sent')
+  return (
+    <SendForm
+      label={t('actions.run')}
+      send={send}
+      isDisabled={command.trim() === ''}
+      caution={isHarmless(command) ? '' : t('actions.commandText', { serial, command: command.trim() })}
+    >
+      <Field label={t('actions.commandLine')} value={command} set={setCommand} list={known} />
+    </SendForm>
+  )
+}

@@ -1,0 +1,185 @@
+/** The reference history, and the effect of an entered position. Pure. */
+import { type Json, numberAt, textAt } from '../../../../../../runtime/lib/page/ui/station/document.js'
+import { hasReference } from '../../../../../../runtime/lib/page/ui/station/set-up.js'
+import type { Point } from '../../station/messages.js'
+import { distance_m, type Enu, enuOf, type Geodetic, toEcef, toGeodetic } from './geodesy.js'
+import type { ReadPosition } from './position-text.js'
+
+export interface HistoryEntry extends Point {
+  id: number
+  what: 'used' | 'moved'
+  method: 'survey' | 'manual'
+  acc: number
+  samples: number
+  elapsed: number
+  corr: boolean
+  frame?: string
+  epoch?: string
+  source?: string
+  determined: number
+  t: number
+  by: string
+  offset?: Enu
+  evidence?: string
+}
+
+export interface HistoryRow extends HistoryEntry {
+  /** To the reference of now, metres; undefined where there is none. */
+  readonly away_m: number | undefined
+  /** It is the reference of now. */
+  readonly isPresent: boolean
+}
+
+const same_m = 0.000_5
+
+/** The reference in use; undefined without one. */
+export function referenceOf(document: Json | undefined): (Point & { readonly method: string }) | undefined {
+  const method = textAt(document, 'gnss.ref.chosen')
+  if (!document || !hasReference(document) || textAt(document, `gnss.ref.${method}.type`) === '') return undefined
+  const at = (axis: string) => numberAt(document, `gnss.ref.${method}.${axis}`) ?? 0
+  return { method, x: at('x'), y: at('y'), z: at('z') }
+}
+
+/** Newest first. */
+export function historyRows(entries: readonly HistoryEntry[], reference: (Point & { method: string }) | undefined) {
+  const isReference = (entry: HistoryEntry) =>
+    reference !== undefined && entry.method === reference.method && distance_m(entry, reference) < same_m
+  const present = entries.filter((entry) => entry.what === 'used' && isReference(entry)).at(-1)
+  return entries
+    .map(
+      (entry): HistoryRow => ({
+        ...entry,
+        away_m: reference && distance_m(entry, reference),
+        isPresent: entry === present,
+      }),
+    )
+    .reverse()
+}
+
+/** A decimal comma is accepted. */
+export function numberOf(text: string | undefined): number | undefined {
+  const plain = (text ?? '').trim().replace(',', '.')
+  return /^[+-]?\d+(\.\d+)?$/.test(plain) ? Number(plain) : undefined
+}
+
+/** What the entered position is the position of. */
+export const entryPoints = ['arp', 'marker', 'phase-centre'] as const
+export type EntryPoint = (typeof entryPoints)[number]
+
+export interface PositionEntry {
+  readonly read: ReadPosition
+  readonly of: EntryPoint
+  /** Marker: the antenna reference point above it. Phase centre: itself above the antenna reference point. Metres. */
+  readonly height_m: number
+  /** 1 sigma, metres; 0: unknown. */
+  readonly acc_m: number
+  readonly frame: string
+  readonly epoch: string
+  readonly isCorrected: boolean
+  readonly isChosen: boolean
+}
+
+/** Where the antenna is by that entry: above a marker by the measured height. */
+export function antennaOf({ read, of, height_m }: Pick<PositionEntry, 'read' | 'of' | 'height_m'>): Point {
+  if (of === 'arp') return read.point
+  const place = toGeodetic(read.point)
+  return toEcef({ ...place, alt: place.alt + (of === 'marker' ? height_m : -height_m) })
+}
+
+/** A position of the antenna reference point, as the list of saved ones has it. */
+export interface Place extends Point {
+  readonly acc: number
+  readonly corr: boolean
+  readonly frame?: string
+  readonly epoch?: string
+}
+
+export interface SavedPlace extends Place {
+  readonly id: number
+  readonly name: string
+  readonly t: number
+}
+
+export function placeOf(entry: PositionEntry): Place {
+  const { x, y, z } = antennaOf(entry)
+  const { acc_m: acc, isCorrected: corr, frame, epoch } = entry
+  return { x: round(x, 4), y: round(y, 4), z: round(z, 4), acc, corr, frame: frame.trim(), epoch: epoch.trim() }
+}
+
+/** The body of `POST /reference/saved`. */
+export const savedOf = (name: string, { x, y, z, acc, corr, frame = '', epoch = '' }: Place) => ({
+  ...{ name: name.trim(), x, y, z, acc, corr, frame, epoch },
+})
+
+export interface Preview {
+  readonly geodetic: Geodetic
+  /** From the reference of now, and from where the receiver is; undefined where there is none. */
+  readonly fromReference: Enu | undefined
+  readonly fromLive: Enu | undefined
+  /** From where the receiver is, else from the reference of now, metres. */
+  readonly away_m: number | undefined
+}
+
+/** Not of now, or of a base that holds its position: that only echoes its reference. */
+const noPlace = /^(|none|time)$/
+
+/** Where the receiver finds itself now; undefined while it does not. */
+export function liveOf(document: Json | undefined): Point | undefined {
+  if ((numberAt(document, 'gnss.pos.t') ?? 0) === 0 || noPlace.test(textAt(document, 'gnss.state.gps_fix')))
+    return undefined
+  const at = (axis: string) => numberAt(document, `gnss.pos.${axis}`) ?? 0
+  return { x: at('x'), y: at('y'), z: at('z') }
+}
+
+/** The position of now for the field of the form, and its accuracy, 1 sigma, metres; 0: unknown. */
+export function liveText(document: Json | undefined): { text: string; acc_m: number } | undefined {
+  const live = liveOf(document)
+  if (!live) return undefined
+  const { lat, lon, alt } = toGeodetic(live)
+  return {
+    text: `${lat.toFixed(9)} ${lon.toFixed(9)} ${alt.toFixed(3)}`,
+    acc_m: numberAt(document, 'gnss.pos.acc') ?? 0,
+  }
+}
+
+export function previewOf(point: Point, document: Json | undefined): Preview {
+  const reference = referenceOf(document)
+  const live = liveOf(document)
+  return {
+    geodetic: toGeodetic(point),
+    fromReference: reference && enuOf(reference, point),
+    fromLive: live && enuOf(live, point),
+    away_m: (live ?? reference) && distance_m((live ?? reference) as Point, point),
+  }
+}
+
+/** The body of `POST /change`. The other kind of coordinates is cleared, so that they cannot disagree. */
+export function changeOf(entry: PositionEntry) {
+  const { acc_m, epoch, frame, height_m, isChosen, isCorrected, of, read } = entry
+  // The station itself lowers a phase centre.
+  const point = of === 'marker' ? antennaOf(entry) : read.point
+  const { lat, lon, alt } = toGeodetic(point)
+  const isAxes = read.kind === 'ecef' || read.kind === 'csrs'
+  const angles = { lat: round(lat, 10), lon: round(lon, 10), alt: round(alt, 4) }
+  const axes = { x: round(point.x, 4), y: round(point.y, 4), z: round(point.z, 4) }
+  const cleared = (names: object) => Object.fromEntries(Object.keys(names).map((name) => [name, null]))
+  const coordinates = isAxes ? { ...axes, ...cleared(angles) } : { ...angles, ...cleared(axes) }
+  return {
+    ...Object.fromEntries(Object.entries(coordinates).map(([name, value]) => [`gnss-ref-manual-${name}`, value])),
+    'gnss-ref-manual-acc': acc_m,
+    'gnss-ref-manual-corr': isCorrected,
+    'gnss-ref-manual-point': of === 'phase-centre' ? of : 'arp',
+    ...(of === 'phase-centre' && { 'gnss-ref-manual-offset': height_m }),
+    'gnss-ref-frame': frame.trim(),
+    'gnss-ref-epoch': epoch.trim(),
+    ...(isChosen && { 'gnss-ref-chosen': 'manual' }),
+  }
+}
+
+const round = (value: number, digits: number) => Number(value.toFixed(digits))
+
+/** `E +30.00 / N −0.20 / U +1.40 m` */
+export function enuText({ east, north, up }: Enu): string {
+  const part = (name: string, value: number) => `${name} ${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(3)}`
+  return `${part('E', east)} / ${part('N', north)} / ${part('U', up)} m`
+}

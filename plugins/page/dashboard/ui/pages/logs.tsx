@@ -1,0 +1,88 @@
+import { useState } from 'preact/hooks'
+import { Card } from '../../../../../runtime/lib/page/ui/parts/card.js'
+import { locale, t } from '../i18n/index.js'
+import { logText } from '../model/log-file.js'
+import { droppedLines, hello, type LogLine, logLines } from '../station/live.js'
+
+const levels = { 0: 'logs.all', 30: 'logs.info', 40: 'logs.warn', 50: 'logs.error' } as const
+type Level = keyof typeof levels
+const marks: Record<number, string> = { 10: 'T', 20: 'D', 30: 'I', 40: 'W', 50: 'E', 60: 'F' }
+
+/** The live log of the running service. */
+export function LogsPage() {
+  const [level, setLevel] = useState<Level>(30)
+  const [text, setText] = useState('')
+  const [held, setHeld] = useState<readonly LogLine[]>()
+  if (hello.value?.role === 'viewer') return <p>{t('logs.operators')}</p>
+  const wanted = text.toLowerCase()
+  const lines = (held ?? logLines.value).filter(
+    (line) => line.level >= level && `${line.plugin} ${line.msg}`.toLowerCase().includes(wanted),
+  )
+  return (
+    <Card title={t('page.logs')} isPage>
+      <div class="row">
+        <label>
+          {t('logs.level')}
+          <select value={level} onChange={({ currentTarget }) => setLevel(Number(currentTarget.value) as Level)}>
+            {(Object.keys(levels) as unknown as Level[]).map((one) => (
+              <option key={one} value={one}>
+                {t(levels[one])}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label>
+          {t('logs.filter')}
+          <input type="text" value={text} onInput={({ currentTarget }) => setText(currentTarget.value)} />
+        </label>
+        <label class="switch">
+          <input
+            type="checkbox"
+            checked={held !== undefined}
+            onChange={({ currentTarget }) => setHeld(currentTarget.checked ? logLines.value : undefined)}
+          />
+          {t('logs.hold')}
+        </label>
+      </div>
+      <p class="quiet">
+        {t('logs.count', { count: lines.length })}{' '}
+        {droppedLines.value > 0 && t('logs.dropped', { count: droppedLines.value })}
+      </p>
+      <div class="actions">
+        <button type="button" disabled={lines.length === 0} onClick={() => save(lines)}>
+          {t('logs.download')}
+        </button>
+        <a class="button" href="/get-log-saved" download="rtk-base-log.txt">
+          {t('logs.saved')}
+        </a>
+        <a class="button" href="/report" download="rtk-base-report.tar.gz">
+          {t('logs.report')}
+        </a>
+      </div>
+      <p class="quiet">{t('logs.report.help')}</p>
+      <ol class="log">
+        {lines
+          .slice(-300)
+          .reverse()
+          .map((line) => (
+            <li key={`${line.time} ${line.plugin} ${line.msg}`} class={line.level >= 40 ? 'trouble' : ''}>
+              <span class="quiet">{dated(line.time)}</span> {marks[line.level] ?? '?'} <strong>{line.plugin}</strong>{' '}
+              {line.msg}
+            </li>
+          ))}
+      </ol>
+    </Card>
+  )
+}
+
+const dated = (ms: number) => new Intl.DateTimeFormat(locale(), { dateStyle: 'short', timeStyle: 'medium' }).format(ms)
+
+/** The shown lines as a file of this device. */
+function save(lines: readonly LogLine[]): void {
+  const link = document.createElement('a')
+  link.href = URL.createObjectURL(new Blob([logText(lines)], { type: 'text/plain' }))
+  link.download = `rtk-base-log-${new Date().toISOString().slice(0, 16).replaceAll(':', '')}.txt`
+  link.click()
+  // Not at once: the browser begins to read it after the click.
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000)
+}

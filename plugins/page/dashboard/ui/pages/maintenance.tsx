@@ -1,0 +1,121 @@
+import { Action } from '../../../../../runtime/lib/page/ui/parts/action.js'
+import { Card, FigureList, Tone } from '../../../../../runtime/lib/page/ui/parts/card.js'
+import { useLoaded, Waiting } from '../../../../../runtime/lib/page/ui/parts/loaded.js'
+import { at, type Json, listAt, numberAt, textAt } from '../../../../../runtime/lib/page/ui/station/document.js'
+import { duration, figure, type TextKey, t } from '../i18n/index.js'
+import { cautionText } from '../i18n/plugin-texts.js'
+import { api, type StationAction } from '../station/api.js'
+import { document$ } from '../station/live.js'
+
+const load = () => api.actions()
+
+/** What can be restarted, from the smallest to the largest, and what is lost for ever. */
+const restarts: readonly (readonly [action: string, title: TextKey])[] = [
+  ['reboot-receiver', 'maintenance.receiver'],
+  ['reboot-modem', 'maintenance.modem'],
+  ['reboot-router', 'maintenance.router'],
+  ['reboot', 'maintenance.reboot'],
+  ['shutdown', 'maintenance.shutdown'],
+]
+const resets: readonly (readonly [action: string, title: TextKey])[] = [
+  ['factory-router', 'maintenance.factoryRouter'],
+  ['factory', 'maintenance.factory'],
+]
+
+/** Restarts, each with what it costs, the report for support, and the way back to the start. */
+export function MaintenancePage() {
+  const actions = useLoaded(load)
+  const document = document$.value
+  return (
+    <>
+      {document && <MachineCard document={document} />}
+      <Card title={t('maintenance.report')}>
+        <p>{t('logs.report.help')}</p>
+        <a class="button main" href="/report" download="rtk-base-report.tar.gz">
+          {t('logs.report')}
+        </a>
+      </Card>
+      <Waiting of={actions}>
+        {(all) => (
+          <>
+            <Actions title={t('maintenance.restart')} of={restarts} all={all} />
+            <Actions title={t('maintenance.reset')} of={resets} all={all} />
+          </>
+        )}
+      </Waiting>
+    </>
+  )
+}
+
+/** °C: the processor of a Raspberry Pi slows down at 80. */
+const hot = 80
+const warm = 70
+
+/** The machine and its receiver, as far as they tell. */
+function MachineCard({ document }: { document: Json }) {
+  const temp = numberAt(document, 'base.machine.temp')
+  const free = numberAt(document, 'base.machine.disk.free')
+  const isLow = at(document, 'base.machine.undervoltage')
+  const gigabytes = (bytes: number | undefined) => figure((bytes ?? 0) / 1e9, 1, 'GB')
+  return (
+    <Card title={t('maintenance.machine')}>
+      <FigureList
+        rows={[
+          [
+            t('maintenance.model'),
+            `${textAt(document, 'gnss.receiver.maker')} ${textAt(document, 'gnss.receiver.model')}`.trim(),
+          ],
+          [t('maintenance.firmware'), textAt(document, 'gnss.receiver.firmware')],
+          [t('maintenance.rejected'), listAt<string>(document, 'gnss.receiver.rejected').join(', ')],
+          [
+            t('maintenance.temp'),
+            temp !== undefined && (
+              <Tone tone={temp >= hot ? 'broken' : temp >= warm ? 'warning' : 'good'}>
+                {figure(temp, 0, '°C')}, {t(`maintenance.temp.${temp >= hot ? 'hot' : temp >= warm ? 'warm' : 'good'}`)}
+              </Tone>
+            ),
+          ],
+          [
+            t('maintenance.power'),
+            typeof isLow === 'boolean' && (
+              <Tone tone={isLow ? 'broken' : 'good'}>
+                {t(isLow ? 'maintenance.power.low' : 'maintenance.power.good')}
+              </Tone>
+            ),
+          ],
+          [
+            t('maintenance.disk'),
+            free !== undefined &&
+              t('maintenance.disk.free', {
+                free: gigabytes(free),
+                size: gigabytes(numberAt(document, 'base.machine.disk.size')),
+              }),
+          ],
+          [t('maintenance.uptime'), duration(numberAt(document, 'esp.state.uptime') ?? 0)],
+        ]}
+      />
+    </Card>
+  )
+}
+
+function Actions(props: { title: string; of: typeof restarts; all: readonly StationAction[] }) {
+  const rows = props.of.flatMap(([name, title]) => {
+    const action = props.all.find((one) => one.name === name)
+    return action ? [{ title, action }] : []
+  })
+  if (rows.length === 0) return null
+  return (
+    <Card title={props.title}>
+      {rows.map(({ title, action }) => (
+        <div key={action.name} class="command">
+          <Action
+            label={t(title)}
+            caution={<p>{cautionText(action) || t('maintenance.sure')}</p>}
+            run={() => api.run(action.name)}
+          />
+          <p class="quiet">{cautionText(action)}</p>
+        </div>
+      ))}
+    </Card>
+  )
+}

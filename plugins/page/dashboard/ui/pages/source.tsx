@@ -1,0 +1,155 @@
+/** Where corrections for a survey-in come from: entered, tried, then saved. With them the position is known to centimetres. */
+import { useState } from 'preact/hooks'
+import { Action } from '../../../../../runtime/lib/page/ui/parts/action.js'
+import { Card, Tone, type ToneName } from '../../../../../runtime/lib/page/ui/parts/card.js'
+import { useLoaded, Waiting } from '../../../../../runtime/lib/page/ui/parts/loaded.js'
+import { at, type Json, textAt } from '../../../../../runtime/lib/page/ui/station/document.js'
+import { figure, t, word } from '../i18n/index.js'
+import { said, sentence } from '../i18n/plugin-texts.js'
+import {
+  type CasterForm,
+  type CorrectionSource,
+  keepsSourcePassword,
+  type SentSource,
+  sourceForm,
+  sourceFrom,
+  sourceTroublesOf,
+} from '../model/casters.js'
+import { AddressFields } from '../parts/forms/address-fields.js'
+import { SecretField, TextField } from '../parts/forms/text-field.js'
+import { TriedForm, useTried } from '../parts/forms/tried-form.js'
+import { type SourceTested, source } from '../station/casters.js'
+import { hello } from '../station/live.js'
+
+const load = () => source.read()
+const tones: Readonly<Record<string, ToneName>> = { streaming: 'good', waiting: 'broken', connecting: 'waiting' }
+
+export function SourceCard({ document }: { document: Json }) {
+  const loaded = useLoaded(load)
+  if (at(document, 'ntrip.client') === undefined) return null
+  return (
+    <Card title={t('source.title')}>
+      <p>{t('source.what')}</p>
+      <Waiting of={loaded}>{(stored) => <Source stored={stored} document={document} again={loaded.again} />}</Waiting>
+    </Card>
+  )
+}
+
+function Source({ stored, document, again }: { stored: CorrectionSource; document: Json; again: () => void }) {
+  const [isOpen, setOpen] = useState(false)
+  const hasSource = stored.host !== ''
+  const state = textAt(document, 'ntrip.client.state')
+  const text = textAt(document, 'ntrip.client.text')
+  const mount = textAt(document, 'ntrip.client.mount')
+  const change = async (sent: SentSource) => {
+    await source.save(sent)
+    again()
+  }
+  if (isOpen) return <SourceForm stored={stored} save={change} close={() => setOpen(false)} />
+  return (
+    <>
+      {hasSource && (
+        <p>
+          {stored.host}
+          {mount !== '' && ` · ${mount}`}
+          {' · '}
+          <Tone tone={tones[state] ?? 'idle'}>{word('source.state', state)}</Tone>
+        </p>
+      )}
+      {text !== '' && <p class="quiet">{sentence(text)}</p>}
+      <div class="actions">
+        <button type="button" disabled={hello.value?.role === 'viewer'} onClick={() => setOpen(true)}>
+          {t(hasSource ? 'source.edit' : 'source.add')}
+        </button>
+        {hasSource && (
+          <Action
+            label={t('source.remove')}
+            caution={<p>{t('source.removeText')}</p>}
+            run={async () => {
+              await change({ host: '' })
+              return ''
+            }}
+          />
+        )}
+      </div>
+    </>
+  )
+}
+
+function SourceForm(props: { stored: CorrectionSource; save: (sent: SentSource) => Promise<void>; close: () => void }) {
+  const { close, save, stored } = props
+  const [form, setForm] = useState<CasterForm>(() => sourceForm(stored))
+  const [isShown, setShown] = useState(false)
+  const keeps = keepsSourcePassword(form, stored)
+  const wrong = sourceTroublesOf(form)
+  const isWrong = Object.keys(wrong).length > 0
+  const tried = useTried<SourceTested>(
+    isWrong,
+    () => source.test(sourceFrom(form, stored)),
+    async () => {
+      await save(sourceFrom(form, stored))
+      close()
+    },
+  )
+  const troubles = tried.isChecked ? wrong : {}
+  const saidOf = (of: keyof typeof wrong) => troubles[of] && t(`casters.trouble.${troubles[of]}`)
+  const set = (more: Partial<CasterForm>) => {
+    setForm((now) => ({ ...now, ...more }))
+    tried.forget()
+  }
+  return (
+    <TriedForm
+      tried={tried}
+      isWrong={isWrong}
+      testing={t('source.testing')}
+      answer={(tested) => <Answer tested={tested} />}
+      close={close}
+    >
+      <AddressFields form={form} set={set} said={saidOf} />
+      <TextField
+        label={t('casters.mount')}
+        value={form.mount}
+        set={(mount) => set({ mount })}
+        trouble={saidOf('mount')}
+        help={t('source.mountHelp')}
+      />
+      <TextField label={t('casters.user')} value={form.user} set={(user) => set({ user })} trouble={saidOf('user')} />
+      <SecretField
+        label={t('casters.password')}
+        value={form.password}
+        set={(password) => set({ password })}
+        trouble={saidOf('password')}
+        help={keeps ? t('casters.keeps') : ''}
+        isShown={isShown}
+        show={setShown}
+      />
+      <label class="switch">
+        <input
+          type="checkbox"
+          checked={form.tls}
+          onChange={({ currentTarget }) => set({ tls: currentTarget.checked })}
+        />
+        {t('casters.tls')}
+      </label>
+    </TriedForm>
+  )
+}
+
+/** What the test found, and what to do. */
+function Answer({ tested: { code, distance, messages, mount, ok, text } }: { tested: SourceTested }) {
+  const known = word('source.test', code)
+  return (
+    <div class="tested">
+      <p class="large">
+        <Tone tone={code === 'ok' ? 'good' : ok ? 'warning' : 'broken'}>{known === code ? said(text) : known}</Tone>
+      </p>
+      {mount !== '' && (
+        <p>
+          {t('casters.mount')} {mount}
+          {distance >= 0 && ` · ${t('source.away', { km: figure(distance / 1_000, 1) })}`}
+        </p>
+      )}
+      {messages.length > 0 && <p class="quiet">RTCM {messages.join(', ')}</p>}
+    </div>
+  )
+}

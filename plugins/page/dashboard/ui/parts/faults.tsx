@@ -1,0 +1,44 @@
+import { errorsOf, type Json, type StationError } from '../../../../../runtime/lib/page/ui/station/document.js'
+import { moment, t } from '../i18n/index.js'
+import { errorText, movedText } from '../i18n/plugin-texts.js'
+import { pageOf } from '../model/error-pages.js'
+import { isMoved } from '../model/moved.js'
+import { document$, verdict } from '../station/live.js'
+import { MovedAnswers } from './moved-answers.js'
+
+/** What is wrong, since when, and the page to fix it. A moved antenna is answered here. */
+export function FaultList({ errors, document }: { errors: readonly StationError[]; document: Json }) {
+  return (
+    <ul class="list">
+      {errors.map((error) => {
+        const { code, t: since } = error
+        return (
+          <li key={code} class="command">
+            <p>{isMoved(code) ? movedText(error, verdict.value) : errorText(error)}</p>
+            <p class="quiet">{since > 0 && t('errors.since', { time: moment(since) })}</p>
+            <Mend code={code} document={document} />
+          </li>
+        )
+      })}
+    </ul>
+  )
+}
+
+/** What can be done about an error, here or on its page. */
+export function Mend({ code, document }: { code: string; document: Json }) {
+  if (isMoved(code)) return <MovedAnswers document={document} />
+  const page = pageOf(code)
+  return page ? (
+    <a class="target" href={`#/${page}`}>
+      {t('errors.mend', { page: t(`page.${page}`) })}
+    </a>
+  ) : null
+}
+
+/** What can be done about the reason of the verdict: an error, a move, or what only the verdict says. */
+export function MendReason() {
+  const document = document$.value
+  const { code = '', why_code = code } = verdict.value ?? {}
+  const isError = errorsOf(document).some((error) => error.code === why_code)
+  return document ? <Mend code={isError || !isMoved(code) ? why_code : code} document={document} /> : null
+}

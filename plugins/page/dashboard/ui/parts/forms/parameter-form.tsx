@@ -1,0 +1,194 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { Confirm } from '../../../../../../runtime/lib/page/ui/parts/action.js'
+import { Card } from '../../../../../../runtime/lib/page/ui/parts/card.js'
+import { at, type Json, listAt, type StationError } from '../../../../../../runtime/lib/page/ui/station/document.js'
+import { t, word } from '../../i18n/index.js'
+import { labelOf } from '../../i18n/plugin-texts.js'
+import { changesOf, fieldOf, unitOf, wrongOf } from '../../model/form.js'
+import { sectionsOf } from '../../model/sections.js'
+import { api, type Parameter } from '../../station/api.js'
+import { document$, hello } from '../../station/live.js'
+import { FieldRow, wordsOf } from './field.js'
+import { useFocusWrong } from './focus-wrong.js'
+
+type Before = Record<string, unknown>
+
+/** Changes that the station reverted, or could not apply, after its answer. */
+const setBack = (document: Json | undefined) =>
+  listAt<StationError>(document, 'base.state.errors').filter(({ code }) => code.startsWith('change-'))
+
+/** Calls `fn` when a trial begins or ends, and when the station sets something back: the values are other ones then. */
+function useTrial(troubles: readonly StationError[], fn: () => void): void {
+  const isPending = at(document$.value, 'base.state.trial') !== undefined
+  const now = `${isPending} ${troubles.map(({ code, t: since }) => code + since)}`
+  const seen = useRef(now)
+  useEffect(() => {
+    if (seen.current === now) return
+    seen.current = now
+    fn()
+  }, [now, fn])
+}
+
+/** Parameter fields by section. Entries are reviewed before they are sent, and can be undone. */
+export function ParameterForm(props: {
+  parameters: readonly Parameter[]
+  /** Filter of the shown parameters; entries in others are kept. */
+  isShown?: (parameter: Parameter) => boolean
+  /** Of the headings of the sections. */
+  level?: 2 | 3
+  again: () => void
+}) {
+  const { again, isShown = () => true, level = 2, parameters } = props
+  const [entered, setEntered] = useState<ReadonlyMap<string, string>>(new Map())
+  const [troubles, setTroubles] = useState<ReadonlyMap<string, string>>(new Map())
+  const [said, setSaid] = useState('')
+  const [isReviewing, setReviewing] = useState(false)
+  const [before, setBefore] = useState<Before>()
+  const changes = changesOf(parameters, entered)
+  const { form, focusWrong } = useFocusWrong<HTMLDivElement>()
+  const isWrong = parameters.some(
+    ({ name, schema }) => changes.has(name) && wrongOf(fieldOf(schema), entered.get(name) ?? ''),
+  )
+  const isViewer = hello.value?.role === 'viewer'
+  const isToUndo = parameters.some(
+    ({ name, value }) => before && name in before && JSON.stringify(before[name]) !== JSON.stringify(value),
+  )
+  const undone = setBack(document$.value)
+  const isUndone = undone.length > 0
+  useTrial(undone, again)
+  useEffect(() => {
+    // The previous message no longer applies.
+    if (isUndone) setSaid('')
+  }, [isUndone])
+
+  const named = (name: string) => {
+    const found = parameters.find((one) => one.name === name)
+    return found ? unitOf(labelOf(found)).label : name
+  }
+  const enter = (name: string) => (text: string | undefined) => {
+    const next = new Map(entered)
+    if (text === undefined) next.delete(name)
+    else next.set(name, text)
+    setEntered(next)
+    // The station refused another value.
+    setTroubles(new Map([...troubles].filter(([of]) => of !== name)))
+  }
+  const send = async (values: Record<string, unknown>, undo: Before | undefined) => {
+    setReviewing(false)
+    setSaid(t('settings.sending'))
+    try {
+      const { result, errors = [] } = await api.change(values)
+      setTroubles(new Map(errors.map(({ name, message }) => [name, message])))
+      if (result === 'failed') {
+        focusWrong()
+        setSaid([t('settings.refused'), ...errors.map(({ name, message }) => `${named(name)}: ${message}.`)].join(' '))
+        return
+      }
+      setEntered(new Map())
+      setBefore(undo)
+      setSaid(t('settings.done'))
+      again()
+    } catch (error) {
+      setSaid(error instanceof Error ? error.message : String(error))
+    }
+  }
+  const apply = () => {
+    const shown = parameters.filter(({ name, secret }) => changes.has(name) && !secret)
+    void send(Object.fromEntries(changes), Object.fromEntries(shown.map(({ name, value }) => [name, value])))
+  }
+
+  return (
+    <div ref={form}>
+      <p role="status">{said}</p>
+      {before && isToUndo && (
+        <button type="button" onClick={() => void send(before, undefined)}>
+          {t('settings.undo', { names: Object.keys(before).map(named).join(', ') })}
+        </button>
+      )}
+      {sectionsOf(parameters.filter(isShown)).map(({ name: section, page, own }) => (
+        <Card key={section} title={word('section', section)} level={level}>
+          {own.map((parameter) => (
+            <FieldRow
+              key={parameter.name}
+              parameter={parameter}
+              entered={entered.get(parameter.name)}
+              trouble={troubles.get(parameter.name) ?? ''}
+              disabled={isViewer}
+              enter={enter(parameter.name)}
+              page={page}
+            />
+          ))}
+        </Card>
+      ))}
+      {changes.size > 0 && (
+        <div class="save-bar">
+          <span>{t('settings.count', { count: changes.size })}</span>
+          <button type="button" onClick={() => setEntered(new Map())}>
+            {t('settings.discard')}
+          </button>
+          <button type="button" class="main" onClick={() => (isWrong ? focusWrong() : setReviewing(true))}>
+            {t('settings.review')}
+          </button>
+        </div>
+      )}
+      {isReviewing && (
+        <Review
+          changed={parameters.filter(({ name }) => changes.has(name))}
+          changes={changes}
+          answer={(isYes) => (isYes ? apply() : setReviewing(false))}
+        />
+      )}
+    </div>
+  )
+}
+
+/** The changes with old and new values, and their risks. */
+export function Review(props: {
+  changed: readonly Parameter[]
+  changes: ReadonlyMap<string, unknown>
+  /** Shown above; empty ones are left out. */
+  notes?: readonly (string | false)[]
+  /** The notes say why. */
+  isBlocked?: boolean
+  answer: (isYes: boolean) => void
+}) {
+  const { answer, changed, changes, isBlocked = false, notes = [] } = props
+  const risky = changed.filter(({ endsLink, onTrial }) => endsLink || onTrial)
+  return (
+    <Confirm
+      title={t('settings.reviewTitle')}
+      yes={t('settings.apply')}
+      isBlocked={isBlocked || changed.length === 0}
+      answer={answer}
+    >
+      {notes.map((note) => note && <p key={note}>{note}</p>)}
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">{t('settings.what')}</th>
+            <th scope="col">{t('settings.now')}</th>
+            <th scope="col">{t('settings.then')}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {changed.map((one) => {
+            const { name, secret, schema, value } = one
+            return (
+              <tr key={name}>
+                <th scope="row">{labelOf(one)}</th>
+                <td>{secret ? '•••' : wordsOf(one, fieldOf(schema), value)}</td>
+                <td>{secret ? '•••' : wordsOf(one, fieldOf(schema), changes.get(name))}</td>
+              </tr>
+            )
+          })}
+        </tbody>
+      </table>
+      {risky.length > 0 && (
+        <p class="trouble">
+          {t('settings.risky', { names: risky.map(labelOf).join(', ') })}{' '}
+          {risky.some(({ onTrial }) => onTrial) && t('settings.riskyTrial')}
+        </p>
+      )}
+    </Confirm>
+  )
+}

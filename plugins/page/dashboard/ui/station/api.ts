@@ -1,0 +1,98 @@
+/** The station's operations, over the same HTTP interface that programs use. */
+import {
+  ask,
+  json,
+  type LoginRole,
+  post,
+  type Session,
+  sessions,
+  withBody,
+} from '../../../../../runtime/lib/page/ui/http.js'
+
+export { type LoginRole, loginWanted, Refused, type Session, session } from '../../../../../runtime/lib/page/ui/http.js'
+
+export interface Parameter {
+  name: string
+  plugin: string
+  /** The label of its field. */
+  title: string
+  schema: Schema
+  default?: unknown
+  value?: unknown
+  set?: boolean
+  secret: boolean
+  endsLink: boolean
+  onTrial: boolean
+}
+/** JSON Schema, as far as forms need it. */
+export interface Schema {
+  type?: string
+  title?: string
+  description?: string
+  writeOnly?: boolean
+  minimum?: number
+  maximum?: number
+  minLength?: number
+  maxLength?: number
+  pattern?: string
+  const?: unknown
+  enum?: readonly unknown[]
+  anyOf?: readonly Schema[]
+  items?: Schema
+  maxItems?: number
+  properties?: Record<string, Schema>
+  required?: readonly string[]
+}
+export interface StationAction {
+  name: string
+  plugin: string
+  summary: string
+  caution?: string
+  reads: boolean
+  input: Schema
+}
+export interface ActionAnswer {
+  text: string
+  value?: unknown
+}
+export interface PluginReport {
+  name: string
+  version: string
+  state: string
+  reason: string
+}
+export interface ChangeAnswer {
+  result: 'ok' | 'failed'
+  leftover: Record<string, unknown>
+  errors?: { name: string; message: string }[]
+}
+export interface HistorySeries {
+  t: number
+  interval_s: number
+  units: Record<string, string>
+  figures: Record<string, (number | null)[]>
+}
+
+export const api = {
+  ...sessions,
+  parameters: () => json<Parameter[]>('/parameters'),
+  actions: () => json<StationAction[]>('/actions'),
+  plugins: () => json<PluginReport[]>('/plugins'),
+  setPassword: (wanted: { role: LoginRole; password: string | null; old?: string }) =>
+    json<Session>('/password', post(wanted)),
+  change: (values: Record<string, unknown>) => json<ChangeAnswer>('/change', post(values)),
+  act: (name: string, input: Readonly<Record<string, unknown>> = {}) =>
+    json<ActionAnswer>(`/actions/${encodeURIComponent(name)}`, post(input)),
+  /** The text of the answer. */
+  run: async (name: string, input?: Readonly<Record<string, unknown>>): Promise<string> =>
+    (await api.act(name, input)).text,
+  history: (figures: readonly string[], step: number) =>
+    json<HistorySeries>(`/history?figures=${figures.join(',')}&step=${step}`),
+  sky: async () => (await json<{ cells: { az: number; el: number; cno: number }[] }>('/history/sky')).cells,
+  /** The flight record of a time, one JSON object a line. */
+  record: async (from_s: number) => (await ask(`/record?from=${from_s}`)).text(),
+  get: json,
+  send: <T>(method: 'PUT' | 'POST', path: string, body: unknown) => json<T>(path, withBody(method, body)),
+  post: <T>(path: string) => json<T>(path, { method: 'POST' }),
+  remove: <T>(path: string) => json<T>(path, { method: 'DELETE' }),
+}

@@ -1,0 +1,113 @@
+/** Positions with a name: kept without being used, used on demand, renamed, deleted. */
+import t, { type Test } from 'tap'
+import { mostSaved, SavedPositions } from '../../../plugins/reference/survey-in/reference/saved.js'
+import { offsetEnu, roundEcef } from '../../../runtime/lib/gnss/index.js'
+import { MemoryStore } from '../../harness/memory-store.js'
+import { home, type Rig, type RigOptions, setUp } from './survey-in-rig.js'
+
+const near = roundEcef(offsetEnu(home, { east: 0.5, north: -0.5, up: 1 }))
+const manual = (arp = near) => ({
+  'gnss-ref-manual-x': arp.x,
+  'gnss-ref-manual-y': arp.y,
+  'gnss-ref-manual-z': arp.z,
+  'gnss-ref-chosen': 'manual',
+})
+
+/** From nothing to a base that sends. */
+async function fixedStation(t: Test, options: RigOptions = {}): Promise<Rig> {
+  const rig = await setUp(t, options)
+  await rig.until(() => rig.arps().length > 0, 60)
+  return rig
+}
+
+const north = { name: 'North marker', ...near, acc: 0.02, corr: true, frame: 'ETRF2000', epoch: '2010.0' }
+
+function listOf({ station }: Pick<Rig, 'station'>) {
+  const ask = async (method: string, path = '', body?: unknown) => {
+    const answer = await station.request(`/reference/saved${path}`, {
+      method,
+      ...(body !== undefined && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+    })
+    return { status: answer.status, text: answer.text, value: answer.status === 200 ? answer.json() : undefined }
+  }
+  const names = async () =>
+    ((await ask('GET')).value as { entries: { name: string }[] }).entries.map(({ name }) => name)
+  return { ask, names }
+}
+
+t.test('saved positions', async (t) => {
+  t.test('one is kept without being used, renamed and deleted, also over a restart', async (t) => {
+    const store = new MemoryStore()
+    const rig = await fixedStation(t, { store })
+    const { ask, names } = listOf(rig)
+    t.strictSame(await names(), [])
+    const before = JSON.stringify(rig.field('ref'))
+    const far = { ...north, ...roundEcef(offsetEnu(near, { east: 50, north: 0, up: 0 })), name: 'Far' }
+    t.match(await ask('POST', '', far), { status: 200, value: { id: 1, name: 'Far', frame: 'ETRF2000' } })
+    t.match(await ask('POST', '', { ...north, name: '  A ' }), { status: 200, value: { id: 2, name: 'A' } })
+    t.equal(JSON.stringify(rig.field('ref')), before, 'the reference stays')
+    t.equal(rig.state(), 'fixed')
+    t.match(await ask('PUT', '/2', { name: 'Zenith' }), { status: 200, value: { id: 2, name: 'Zenith' } })
+    t.strictSame(await names(), ['Far', 'Zenith'])
+    await rig.station.stop()
+    const again = listOf(await setUp(t, { store }))
+    t.strictSame(await again.names(), ['Far', 'Zenith'])
+    t.match(await again.ask('DELETE', '/1'), { status: 200, value: { deleted: 1 } })
+    t.strictSame(await again.names(), ['Zenith'])
+  })
+
+  t.test('one is made the reference, which is checked before it is used', async (t) => {
+    const rig = await fixedStation(t, { changes: manual(roundEcef(offsetEnu(near, { east: 0.5, north: 0, up: 0 }))) })
+    const { ask } = listOf(rig)
+    await ask('POST', '', north)
+    t.match(await ask('POST', '/1'), { status: 200, value: { result: 'ok' } })
+    await rig.until(() => rig.state() === 'fixed' && rig.arps().at(-1)?.x === near.x, 40)
+    t.match(rig.field('ref'), { chosen: 'manual', manual: { ...near, frame: 'ETRF2000', acc: 0.02, corr: true } })
+    t.match(await ask('DELETE', '/1'), { status: 200 })
+    t.match(rig.field('ref.manual'), near, 'deleting it takes nothing back')
+  })
+
+  t.test('what is not a position or a name, or is not there, is refused', async (t) => {
+    const rig = await fixedStation(t)
+    const { ask, names } = listOf(rig)
+    await ask('POST', '', north)
+    const bad = [
+      { ...north, name: '' },
+      { ...north, name: '   ' },
+      { ...north, name: 'x'.repeat(64) },
+      { ...north, name: 'a\nb' },
+      { ...north, name: 'a\u202eb' },
+      { ...north, x: 8e6 },
+      { ...north, x: '1' },
+      { ...north, acc: -1 },
+      { ...north, more: 1 },
+      { name: 'North' },
+      north,
+    ]
+    for (const one of bad) t.equal((await ask('POST', '', one)).status, 400, JSON.stringify(one))
+    t.match((await ask('POST', '', north)).text, /already called North marker/)
+    t.equal((await ask('PUT', '/7', { name: 'x' })).status, 404)
+    t.equal((await ask('DELETE', '/7')).status, 404)
+    t.equal((await ask('POST', '/7')).status, 404)
+    const hostile = '<img src=x onerror=alert(1)>"\'\\'
+    t.match(await ask('PUT', '/1', { name: hostile }), { status: 200, value: { name: hostile } })
+    t.strictSame(await names(), [hostile])
+  })
+
+  t.test('the list is bounded, and damaged entries are dropped', (t) => {
+    const saved = new SavedPositions()
+    for (let n = 0; n < mostSaved; n++) saved.add({ ...north, name: `${n}` }, n)
+    t.throws(() => saved.add(north, 0), { code: 'RTK_ERR_COMMAND_VALUE', message: /at most 50/ })
+    saved.remove(3)
+    t.equal(saved.add(north, 0).id, mostSaved + 1, 'a number is not used twice')
+    const { entries } = saved
+    const restored = new SavedPositions()
+    restored.restore([...entries.slice(0, 3), { ...entries[4], x: 'far' }, 7, null])
+    t.strictSame(restored.entries, entries.slice(0, 3))
+    for (const none of [undefined, null, 'x', {}]) {
+      restored.restore(none)
+      t.strictSame(restored.entries, [])
+    }
+    t.end()
+  })
+})
