@@ -282,6 +282,86 @@ const replayed: Chapter = async (more) => {
   }
 }
 
+/** What each make of receiver is told to do. */
+const configured: Chapter = async (more) => {
+  for (const make of ['simulator', 'x20p', 'um980', 'lg290p', 'mosaic']) {
+    const recorded = await RecordedStation.start({}, make)
+    const wrote = () => recorded.takeWritten().filter(([name]) => !/^(GET|POST|PUT|DELETE|body)/.test(name))
+    const scene = async (title: string, seconds: number) => {
+      await recorded.seconds(seconds)
+      more(`${make}, ${title}`, wrote())
+    }
+    await scene('the start and the survey', 300)
+    for (const [name, value] of [
+      ['gnss-elevation-mask', 12],
+      ['gnss-msm', 4],
+      ['gnss-msm-interval', 2],
+      ['gnss-reference-interval', 5],
+      ['gnss-station-id', 77],
+    ] as const) {
+      const body = JSON.stringify({ [name]: value })
+      const headers = { 'content-type': 'application/json' }
+      more(`${make}, ${name}: the answer`, await recorded.ask('POST', '/change', { headers, body }))
+      await scene(name, 30)
+    }
+    for (const command of ['restart', 'unplug', 'replug', 'silence on', 'silence off', 'wrong-1005 2']) {
+      more(`${make}, ${command}: the answer`, await recorded.command(`sim=${command}`))
+      await scene(command, 90)
+    }
+    for (const command of ['reboot-zed', 'start-survey-in', 'confirm-position']) {
+      more(`${make}, ${command}: the answer`, await recorded.command(command))
+      await scene(command, 120)
+    }
+    await recorded.stop()
+  }
+}
+
+/** What each generation of the router is asked, by each of its interfaces. */
+const routed: Chapter = async (more) => {
+  for (const [title, options] of [
+    ['legacy', { generation: 'legacy' }],
+    ['7 by ubus', {}],
+    ['7 by REST', { transports: ['rest'] }],
+    ['7.20 by REST', { transports: ['rest'], firmware: 'RUTX_R_00.07.20' }],
+  ] as const) {
+    const recorded = await RecordedStation.start({ plugins: { 'simulated-router': options } })
+    const asked = () => recorded.takeWritten().filter(([name]) => /^(GET|POST|PUT|DELETE|body)/.test(name))
+    await recorded.seconds(120)
+    more(`${title}, the start`, asked())
+    const system = async (text: string, seconds: number) => {
+      more(`${title}, ${text}: the answer`, await recorded.command(text))
+      await recorded.seconds(seconds)
+      more(`${title}, ${text}`, asked())
+    }
+    for (const control of [
+      'expire',
+      'signal -120',
+      'signal -70',
+      'sim pin',
+      'sim ready',
+      'reboot 30',
+      'unplug',
+      'replug',
+    ])
+      await system(`sim-router=${control}`, 120)
+    const { station } = recorded.station
+    for (const { name } of station.actions())
+      if (/^(mobile-scan|teltonika)$|router(-qr|-certificate)?$|modem$/.test(name)) await system(name, 300)
+    for (const { name, value } of station.parameters())
+      if (/^(mob|mobile|rtr)-/.test(name)) {
+        const headers = { 'content-type': 'application/json' }
+        for (const given of [value === 1 ? 0 : value === 0 ? 1 : 'other', value]) {
+          const body = JSON.stringify({ [name]: given })
+          more(`${title}, ${body}: the answer`, await recorded.ask('POST', '/change', { headers, body }))
+          await recorded.seconds(60)
+          more(`${title}, ${body}`, asked())
+        }
+      }
+    more(`${title}: /get-info`, await recorded.ask('GET', '/get-info?mask=router,modem'))
+    await recorded.stop()
+  }
+}
+
 /** A datagram is one frame. */
 const rtcmLine = (frame: Buffer): Line => [
   frame.length > 4 && frame[0] === 0xd3 ? String((frame.readUInt16BE(3) >> 4) & 0xfff) : 'no RTCM',
@@ -296,4 +376,6 @@ export const chapters: Readonly<Record<string, Chapter>> = {
   http: requested,
   mqtt: overMqtt,
   rtcm: replayed,
+  receivers: configured,
+  router: routed,
 }

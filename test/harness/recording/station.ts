@@ -7,13 +7,18 @@ import { readVariant } from '../../../runtime/tools/cli/variant-file.js'
 import { during, pass, settled } from '../drive.js'
 import { ManualClock } from '../manual-clock.js'
 import { freeTcpPort, freeUdpPort } from '../process.js'
+import { shippedPlugin } from '../shipped.js'
 import { createTestStation, type TestStation } from '../station.js'
 import { bodyLines, type Line, linesOf } from './text.js'
+import { listenedNetwork, listenedReceiver } from './wires.js'
 
 const tokens = { operator: 'recorded-operator-token', viewer: 'recorded-viewer-token' }
 export type Role = keyof typeof tokens | 'nobody'
 
 const drawn = Math.random
+
+/** A variant has one of them. */
+const simulators = ['simulated-receiver', 'simulated-um980', 'simulated-lg290p', 'simulated-mosaic']
 
 /** An answer that takes longer, seconds of the clock, is a stream without an end. */
 const answer_s = 90
@@ -30,15 +35,21 @@ export interface Asked {
 export class RecordedStation {
   readonly station: TestStation
   readonly ports: { readonly mqtt: number; readonly udp: number; readonly caster: number }
+  readonly #written: Line[]
 
-  private constructor(station: TestStation, ports: RecordedStation['ports']) {
+  private constructor(station: TestStation, ports: RecordedStation['ports'], written: Line[]) {
     this.station = station
     this.ports = ports
+    this.#written = written
   }
 
-  /** @param given plugins' options and change parameters beside those of the variant; null leaves a plugin out */
+  /**
+   * @param given plugins' options and change parameters beside those of the variant; null leaves a plugin out
+   * @param name of the variant
+   */
   static async start(
-    given: { plugins?: Record<string, object | null>; changes?: Record<string, unknown> } = {},
+    given: { plugins?: Record<string, Record<string, unknown> | null>; changes?: Record<string, unknown> } = {},
+    name = 'simulator',
   ): Promise<RecordedStation> {
     // The runs beside each other must not draw the same ports.
     Math.random = drawn
@@ -46,15 +57,23 @@ export class RecordedStation {
     // Jitter and names that are drawn are the same each time.
     const random = new Random(1)
     Math.random = () => random.uniform()
-    const { variant } = readVariant('simulator')
-    const wanted = {
+    const { variant } = readVariant(name)
+    const made = simulators.find((simulator) => simulator in variant.plugins) as string
+    const wanted: Record<string, Record<string, unknown> | null> = {
       ...variant.plugins,
       'mqtt-broker': { port: ports.mqtt },
-      'simulated-receiver': { boot: 'rover', seed: 1 },
+      [made]: { ...variant.plugins[made], ...(made === 'simulated-receiver' && { boot: 'rover' }), seed: 1 },
       ...given.plugins,
     }
+    const written: Line[] = []
+    const heard = (line: Line) => written.push(line)
+    const receiver = wanted[made]
+    delete wanted[made]
+    const others = Object.values(ports)
     const station = await createTestStation({
       clock: new ManualClock(),
+      network: listenedNetwork((port) => !others.includes(port), heard),
+      ...(receiver && { plugins: { [made]: [listenedReceiver(await shippedPlugin(made), heard), { ...receiver }] } }),
       variant: {
         ...variant,
         plugins: {},
@@ -71,7 +90,12 @@ export class RecordedStation {
         Object.entries(wanted).flatMap(([name, options]) => (options ? [[name, options]] : [])),
       ),
     })
-    return new RecordedStation(station, ports)
+    return new RecordedStation(station, ports, written)
+  }
+
+  /** What was written to the receiver and to the router since the last call. */
+  takeWritten(): Line[] {
+    return this.#written.splice(0)
   }
 
   seconds(count: number): Promise<void> {
