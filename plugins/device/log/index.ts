@@ -1,8 +1,10 @@
-import { badValue, definePlugin, type PluginContext, RtkError } from 'rtk-base/plugin'
+import { badValue, definePlugin } from 'rtk-base/plugin'
 import { content } from 'rtk-base/schemas'
-import { device, type LogLevel, logs, metrics, type RunEnd, station } from 'rtk-base/services'
+import { device, logs, metrics, type RunEnd, station } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { LogFiles } from './files.js'
+import { LogKeeper } from './keeper.js'
+import { levelForm, setLevel } from './levels.js'
 import { LogRing } from './ring.js'
 import { parsed, textOf } from './text.js'
 
@@ -18,20 +20,6 @@ const Options = Type.Object(
   },
   { additionalProperties: false },
 )
-
-const levels: Readonly<Record<string, LogLevel>> = {
-  n: 'silent',
-  '0': 'silent',
-  e: 'error',
-  w: 'warn',
-  i: 'info',
-  '1': 'info',
-  d: 'debug',
-  v: 'trace',
-}
-
-/** `d`, `PLUGIN:d` */
-const levelForm = /^(?:([a-z0-9-]+):)?([n0ewi1dv])$/
 
 /** How the run before ended, as a level of its line. */
 const weight: Readonly<Record<RunEnd['how'], 'info' | 'warn' | 'error'>> = {
@@ -156,74 +144,6 @@ export default definePlugin({
     return { 'log.jsonl': lines.map((line) => `${line}\n`).join('') }
   },
 })
-
-/** Saves the ring periodically and at the end of the run. */
-class LogKeeper {
-  readonly #ctx: PluginContext
-  readonly #ring: LogRing
-  readonly #files: LogFiles
-  #saved = 0
-  #cancel = () => {}
-  readonly #onExit = () => this.tryToSave()
-
-  constructor(ctx: PluginContext, ring: LogRing, files: LogFiles) {
-    this.#ctx = ctx
-    this.#ring = ring
-    this.#files = files
-  }
-
-  /** @param lines of the previous instance */
-  start(lines: string): void {
-    for (const line of lines.split('\n').filter(Boolean)) this.#ring.add(parsed(line))
-    this.#ctx.on(this.#ctx.services.use(logs).onLine, (line) => this.#ring.add(line))
-    // Also if the process ends by an error: the last lines show it.
-    process.on('exit', this.#onExit)
-    this.#ctx.defer(() => void process.off('exit', this.#onExit))
-  }
-
-  every(period_s: number): void {
-    this.#cancel()
-    this.#cancel = () => {}
-    if (period_s > 0) this.#cancel = this.#ctx.timers.every(period_s * 1000, () => this.tryToSave())
-  }
-
-  /** @throws RTK_ERR_STORE_WRITE */
-  save(): void {
-    try {
-      this.#files.save(this.#ring.text())
-      this.#saved = this.#ring.count
-      this.#ctx.errors.while('log-not-saved', false)
-    } catch (error) {
-      const reason = (error as Error).message
-      const entry = this.#ctx.errors.while('log-not-saved', { reason })
-      throw new RtkError('RTK_ERR_STORE_WRITE', entry?.text ?? reason, { cause: error })
-    }
-  }
-
-  /** Nothing new is nothing to write: flash wears. */
-  tryToSave(): void {
-    if (this.#ring.count === this.#saved) return
-    try {
-      this.save()
-    } catch {}
-  }
-
-  stop(): [string, unknown][] {
-    this.tryToSave()
-    return [['lines', this.#ring.text()]]
-  }
-}
-
-/** @throws bad value */
-function setLevel(ctx: PluginContext, text: string): string {
-  const [, plugin, letter = ''] = levelForm.exec(text) ?? []
-  const level = levels[letter] as LogLevel
-  const known = ctx.services.use(station).plugins()
-  if (plugin !== undefined && !known.some(({ name }) => name === plugin))
-    throw badValue(`there is no plugin ${plugin} here`)
-  ctx.services.use(logs).setLevel(level, plugin)
-  return `log level ${level}${plugin ? ` of ${plugin}` : ''}, until the service restarts`
-}
 
 /** Lines from the end; `?tail=n`. @throws bad value */
 function tailOf(query: unknown): number {
