@@ -262,7 +262,7 @@ t.test('every mistake of a variant is named at once, with value, bounds and the 
     /no plugin at .*nowhere/,
   ])
     t.match(all, expected)
-  t.match(twice, /two plugins of this variant are called system: "system" and ".*\/plugins\/system"/)
+  t.match(twice, /two plugins of this variant are called system: "system" and ".*\/plugins\/device\/system"/)
   t.match(misspelt, /changes\.udp-prot is an unknown parameter \(did you mean "udp-port"\?\)/)
   t.notMatch(misspelt, /gnss-survey-mintime/, 'a parameter of a plugin that waits is one')
   t.match(slips, /--change udp-prot: .*\(did you mean "udp-port"\?\)/)

@@ -1314,7 +1314,7 @@ t.test('what a page knows already costs next to nothing', async (t) => {
 })
 
 t.test('a class of a page is defined in one style sheet: another one would change it unseen', async (t) => {
-  for (const page of ['dashboard', 'fleet-page']) await t.test(page, async (t) => oneOwner(t, page))
+  for (const page of ['page/dashboard', 'fleet/fleet-page']) await t.test(page, async (t) => oneOwner(t, page))
 })
 
 function oneOwner(t: Test, page: string): void {
