@@ -51,15 +51,7 @@ export type {
   ListenOptions,
   ListenTls,
 } from './gateway/net/types.js'
-export {
-  type DeliverOptions,
-  deliver,
-  doubling,
-  nextWait_ms,
-  Undelivered,
-  type Unwillingness,
-  type Waits,
-} from './platform/fetch/deliver.js'
+export { type DeliverOptions, deliver, Undelivered, type Unwillingness } from './platform/fetch/deliver.js'
 export type { Fetch, FetchOptions } from './platform/fetch/types.js'
 export type { DataDir, DataDirOptions } from './platform/files/data-files.js'
 export { forViewer } from './platform/for-viewer.js'

@@ -1,3 +1,4 @@
-/** Times as people and programs write them, and waits that end (`rtk-base/time`). */
+/** Times as people and programs write them, the wait between attempts, and waits that end (`rtk-base/time`). */
+export { Backoff, type Waits, waitAfter_ms } from './platform/time/backoff.js'
 export { iso, rangeOf, timeForms, timeOf } from './platform/time/time-range.js'
 export { anySignal } from './platform/time/waits.js'

@@ -2,8 +2,9 @@
 // Follows a base by NTRIP and feeds a receiver on a serial port. Uses the same libraries as the station.
 import { parseArgs } from 'node:util'
 import { Framer } from 'rtk-base/gnss'
-import { Backoff, dial, KeptPort, portFrom, systemNetwork } from 'rtk-base/link'
+import { dial, KeptPort, portFrom, systemNetwork } from 'rtk-base/link'
 import { AnswerReader, getRequest } from 'rtk-base/ntrip'
+import { Backoff } from 'rtk-base/time'
 
 const help = `rover.mjs URL PORT [--baud N] [--gga] [--frames N]
 
@@ -120,7 +121,7 @@ function end() {
   process.exit(0)
 }
 
-const backoff = new Backoff({ first_ms: 5_000, longest_ms: 300_000, spread: [0.8, 1.2] })
+const backoff = new Backoff({ first_ms: 5_000, longest_ms: 300_000 })
 
 function follow() {
   const answer = new AnswerReader()

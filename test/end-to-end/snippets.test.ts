@@ -147,8 +147,9 @@ const inSetup = (name: string, code: string) => `import { disk } from 'rtk-base/
 import type { ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
-import { badValue, defineErrors, definePlugin, deliver, doubling, nextWait_ms, RtkError, unavailable } from 'rtk-base/plugin'
+import { badValue, defineErrors, definePlugin, deliver, RtkError, Undelivered, unavailable } from 'rtk-base/plugin'
 import { logs, rtcmStream } from 'rtk-base/services'
+import { Backoff } from 'rtk-base/time'
 import { Type } from 'typebox'
 export default definePlugin({ name: '${name}', version: '1.0.0', api: '^1.0.0', setup(ctx) {
 void [disk, badValue, join, logs, PassThrough, rtcmStream, Type, unavailable, null as ServerResponse | null]

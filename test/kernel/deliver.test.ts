@@ -2,13 +2,8 @@
 import t from 'tap'
 import { RtkError } from '../../runtime/errors.js'
 import { addressRefused } from '../../runtime/platform/address/checked-resolve.js'
-import {
-  type DeliverOptions,
-  deliver,
-  doubling,
-  nextWait_ms,
-  Undelivered,
-} from '../../runtime/platform/fetch/deliver.js'
+import { type DeliverOptions, deliver, Undelivered } from '../../runtime/platform/fetch/deliver.js'
+import { waitAfter_ms } from '../../runtime/platform/time/backoff.js'
 
 const url = 'https://example.org/secret-token'
 const explain = ({ status }: Response) => `it answered ${status}`
@@ -32,7 +27,7 @@ t.test('one table says which answers take it, which are temporary and which are 
   t.match(await outcome(answering(503, {}, { means })), { why: 'later' })
   const unreadable = () => Promise.reject(new Error('more than 9 bytes'))
   t.match(await outcome(answering(403, { 'retry-after': '7' }, { explain: unreadable })), {
-    ...{ why: 'refused', status: 403, wait_ms: 7_000, message: 'it answered 403' },
+    ...{ why: 'refused', status: 403, wait_ms: 900_000, message: 'it answered 403' },
   })
 })
 
@@ -72,18 +67,15 @@ t.test(
   },
 )
 
-t.test('waits follow their ladder, never come before what is asked, and end where it is given up', (t) => {
-  t.strictSame(doubling(30_000, 200_000), [30_000, 60_000, 120_000, 200_000])
-  const ladder_ms = [10, 20]
-  const spread = [0.5, 1.5] as const
-  const at = (failures: number, random: number, error?: Error) =>
-    nextWait_ms(failures, error, { ladder_ms, spread, refused_ms: 100, random: () => random })
-  t.strictSame([at(1, 0.5), at(2, 0.5), at(9, 0.5)], [10, 20, 20])
+t.test('waits double, each by chance, and never come before what is asked', (t) => {
+  const waits = { first_ms: 10, longest_ms: 35 }
+  const at = (failures: number, random: number, asked_ms?: number) =>
+    waitAfter_ms(failures, { ...waits, spread: [0.5, 1.5], random: () => random }, asked_ms)
+  t.strictSame([at(1, 0.5), at(2, 0.5), at(3, 0.5), at(1e6, 0.5)], [10, 20, 35, 35])
   t.strictSame([at(1, 0), at(1, 1)], [5, 15])
-  t.equal(at(1, 0.5, new Undelivered('refused', '')), 100)
-  const asked = new Undelivered('later', '', { wait_ms: 1_000 })
-  t.strictSame([at(1, 0, asked), at(1, 1, asked)], [1_000, 1_500])
-  t.equal(nextWait_ms(2, undefined, { ladder_ms, givesUp: true }), 20)
-  t.equal(nextWait_ms(3, asked, { ladder_ms, givesUp: true }), undefined)
+  t.strictSame([at(1, 0, 1_000), at(1, 1, 1_000)], [1_000, 1_500])
+  const default_ms = [0, 0.5, 1].map((random) => waitAfter_ms(1, { ...waits, random: () => random }))
+  t.strictSame(default_ms, [8, 10, 12], 'nobody forgets the spread')
+  t.equal(new Undelivered('refused', '').wait_ms, 900_000, 'only a person can end a refusal')
   t.end()
 })

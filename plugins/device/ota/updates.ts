@@ -2,9 +2,10 @@ import { join } from 'node:path'
 import { disk } from 'rtk-base/files'
 import { type ImageManifest, unpackImage } from 'rtk-base/image'
 import { pause } from 'rtk-base/link'
-import { type EventSource, nextWait_ms, type PluginContext, RtkError, Undelivered, unavailable } from 'rtk-base/plugin'
+import { type EventSource, type PluginContext, RtkError, Undelivered, unavailable } from 'rtk-base/plugin'
 import type { UpdateStateName } from 'rtk-base/schemas'
 import { device, type FirmwareInstaller, pluginUpdates, updateErrors } from 'rtk-base/services'
+import { waitAfter_ms } from 'rtk-base/time'
 import { checkUrl, type Download } from './download.js'
 import { type BundleInstaller, type FolderInstaller, type Installer, OutcomeUnknown } from './installer.js'
 import type { UpdateMemory } from './memory.js'
@@ -16,8 +17,9 @@ import type { StationSigns } from './signs.js'
 const errorCode = 'update-failed'
 /** The answer goes out first. */
 const restart_ms = 1_000
-/** Attempts without a byte more, with these pauses. */
-const waits = { ladder_ms: [2_000, 5_000, 10_000, 30_000, 60_000, 60_000, 60_000], givesUp: true }
+/** Attempts without a byte more. */
+const mostRetries = 7
+const waits = { first_ms: 2_000, longest_ms: 60_000 }
 const hopeless = /^RTK_ERR_(FETCH_(URL|CERTIFICATE|REDIRECT|TOO_LARGE)|IMAGE_LARGE|ABORTED|DATA_|STORE_)/
 const mebi = 1_048_576
 
@@ -235,9 +237,9 @@ export class Updates implements FirmwareInstaller {
         if (clock.monotonic() - begun_ms > longest_ms(size)) throw error
         // Trickling data is not progress.
         failures = received - before >= leastWindow_bytes ? 1 : failures + 1
-        const pause_ms = nextWait_ms(failures, error, waits)
-        if (pause_ms === undefined) throw error
-        log.warn({ err: error }, `the download stopped: ${message}; it resumes in ${pause_ms / 1000} s`)
+        if (failures > mostRetries) throw error
+        const pause_ms = waitAfter_ms(failures, waits, error instanceof Undelivered ? error.wait_ms : 0)
+        log.warn({ err: error }, `the download stopped: ${message}; it resumes in ${Math.round(pause_ms / 1000)} s`)
         await pause(this.#ctx.timers, pause_ms)
         if (this.#cancel?.signal.aborted) throw new RtkError('RTK_ERR_ABORTED', 'it was cancelled')
       }

@@ -1,12 +1,12 @@
-import { Backoff } from 'rtk-base/link'
 import { type Caller, type Dispose, type PluginContext, unavailable } from 'rtk-base/plugin'
 import type { Neighbour, Network, NetworkInterface } from 'rtk-base/services'
+import { Backoff } from 'rtk-base/time'
 import type { Parameters } from './parameters.js'
 
 /** Something that brings the port up again and again is reverted at once at first, then at growing intervals. */
 const downWaits = { first_ms: 1_000, longest_ms: 60_000 } as const
 /** The daemon connects automatically; a request is only needed after it gave up. */
-const upWaits = { first_ms: 15_000, longest_ms: 300_000, spread: [0.8, 1.2] } as const
+const upWaits = { first_ms: 15_000, longest_ms: 300_000 } as const
 /** After this long without a change the port is fine: the next wait is short again. */
 const quiet_ms = 120_000
 

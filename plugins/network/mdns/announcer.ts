@@ -1,7 +1,7 @@
 import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os'
-import { Backoff } from 'rtk-base/link'
 import type { PluginContext } from 'rtk-base/plugin'
 import { device, localNetwork, station } from 'rtk-base/services'
+import { Backoff } from 'rtk-base/time'
 import type { LinkAddress, MdnsLink, OpenLink } from './link.js'
 import { type Announcement, isSame, namesFor } from './records.js'
 import { Responder } from './responder.js'
@@ -12,7 +12,7 @@ const mostAttempts = 50
 const foreign = /^(ppp|wwan|wwp|rmnet|tun|tap|wg|docker|br-|veth|virbr|vnet|cni|flannel)/
 /** Delay before the first name is tried again: its owner may be gone, or never existed. */
 const firstNameWaits = { first_ms: 3_600_000, longest_ms: 86_400_000, spread: [1, 1.1] } as const
-const waits = { first_ms: 5_000, longest_ms: 300_000, spread: [0.8, 1.2] } as const
+const waits = { first_ms: 5_000, longest_ms: 300_000 } as const
 
 export interface AnnouncerOptions {
   /** Names of interfaces; empty: all local ones but loopback. */

@@ -1,4 +1,3 @@
-import { Backoff } from 'rtk-base/link'
 import { type PluginContext, RtkError, unavailable } from 'rtk-base/plugin'
 import {
   type AccessPointProfile,
@@ -9,6 +8,7 @@ import {
   type ScannedNetwork,
   type StationProfile,
 } from 'rtk-base/services'
+import { Backoff } from 'rtk-base/time'
 import { type Static, Type } from 'typebox'
 import { type Decision, decide } from './arbitration/decide.js'
 import { emptyMemory, type Happening, type Limits, type Mode, note, type RadioMemory } from './arbitration/memory.js'
@@ -24,7 +24,7 @@ const startLimit_ms = 20_000
 /** A change waits this long for the access point; slower work continues in the background. */
 const answer_ms = 8_000
 const scanLimit_ms = 15_000
-const apWaits = { first_ms: 5_000, longest_ms: 300_000, spread: [0.8, 1.2] } as const
+const apWaits = { first_ms: 5_000, longest_ms: 300_000 } as const
 
 const absent: RadioSide = { name: '', state: 'absent', text: '', starts: 0 }
 

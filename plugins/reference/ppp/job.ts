@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { frameNames } from 'rtk-base/gnss'
-import { nextWait_ms, type PluginContext, RtkError, Undelivered } from 'rtk-base/plugin'
+import { type PluginContext, RtkError, Undelivered } from 'rtk-base/plugin'
 import { device, rawData } from 'rtk-base/services'
-import { iso } from 'rtk-base/time'
+import { iso, waitAfter_ms } from 'rtk-base/time'
 import Type, { type Static } from 'typebox'
 import { Value } from 'typebox/value'
 import { blocked_ms, type Csrs } from './csrs.js'
@@ -11,11 +11,8 @@ import { readSum } from './sum.js'
 
 const hour_ms = 3_600_000
 /** Waits after failures: the service asks its users to be polite. */
-const waits = {
-  ladder_ms: [60_000, 300_000, 900_000, hour_ms, 3 * hour_ms, 6 * hour_ms],
-  givesUp: true,
-  spread: [0.9, 1.1],
-} as const
+const waits = { first_ms: 300_000, longest_ms: 6 * hour_ms }
+const mostRetries = 7
 const mostBlocked = 4
 const poll_ms = 30_000
 const look_ms = 10_000
@@ -274,9 +271,9 @@ export class PppJobs {
     const job = this.#job
     if (!job || job.from !== before.from) return
     const { wait_ms: asked_ms, why } = error instanceof Undelivered ? error : { wait_ms: 0, why: 'later' }
-    const wait_ms = nextWait_ms(job.tries + 1, error, waits)
+    const wait_ms = waitAfter_ms(job.tries + 1, waits, asked_ms)
     const isBlocked = asked_ms >= blocked_ms
-    if (why === 'refused' || wait_ms === undefined || (isBlocked && job.tries >= mostBlocked)) {
+    if (why === 'refused' || job.tries >= mostRetries || (isBlocked && job.tries >= mostBlocked)) {
       return this.#keep({ ...job, state: 'failed', text: error.message })
     }
     const state = job.state === 'submitting' ? 'converting' : job.state

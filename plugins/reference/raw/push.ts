@@ -1,6 +1,7 @@
 /** Closed hours to the operator's server: one at a time, oldest first, until the server has proved that it has them. */
-import { type Dispose, doubling, nextWait_ms, type PluginContext, Undelivered } from 'rtk-base/plugin'
+import { type Dispose, type PluginContext, Undelivered } from 'rtk-base/plugin'
 import { device } from 'rtk-base/services'
+import { Backoff } from 'rtk-base/time'
 import type { Archive } from './archive.js'
 import { type ArchivedHour, hour_ms } from './hour-files.js'
 import { PushServer, type PushTarget } from './push-server.js'
@@ -8,8 +9,6 @@ import { PushServer, type PushTarget } from './push-server.js'
 /** Several stations that close their hours together do not push together. */
 const look_ms = 300_000
 const watch_ms = 600_000
-const spread = [0.8, 1.2] as const
-const waits = { ladder_ms: doubling(30_000, hour_ms), refused_ms: 900_000, spread }
 /** A file that fails alone is left out for so long. */
 const aside_ms = hour_ms
 const danger_ms = 2 * hour_ms
@@ -38,7 +37,7 @@ interface Deps {
 
 export class RawPush {
   readonly #deps: Deps
-  #failures = 0
+  readonly #backoff = new Backoff({ first_ms: 30_000, longest_ms: hour_ms })
   /** Files that fail alone: until when (monotonic), and why. */
   readonly #aside = new Map<string, { readonly until_ms: number; readonly reason: string }>()
   #ended = new AbortController()
@@ -62,10 +61,10 @@ export class RawPush {
     this.#ended.abort()
     this.#ended = new AbortController()
     this.#aside.clear()
-    this.#failures = 0
+    this.#backoff.reset()
     this.#trouble = ''
     this.#clearErrors()
-    this.#plan(nextWait_ms(++this.#failures, undefined, waits) ?? 0)
+    this.#plan(this.#backoff.next())
   }
 
   /** Resolves when nothing is sent or written any more. */
@@ -146,7 +145,7 @@ export class RawPush {
     // Deleted while it was sent.
     if (!isThere && this.#deleted > 0) this.#deleted--
     this.#aside.delete(hour.name)
-    this.#failures = 0
+    this.#backoff.reset()
     this.#trouble = ''
     ctx.log.debug({ file: name }, 'an hour of raw data was pushed')
     return 0
@@ -155,7 +154,7 @@ export class RawPush {
   #failed(error: Error): number {
     this.#trouble = error.message
     this.#deps.ctx.log.debug({ err: error }, 'an hour of raw data was not pushed: it is tried again')
-    return nextWait_ms(++this.#failures, error, waits) ?? 0
+    return this.#backoff.next(error instanceof Undelivered ? error.wait_ms : 0)
   }
 
   #utc_ms(): number {

@@ -1,10 +1,11 @@
 /** Time of the next attempt, chosen so that no caster ever bans the station. Times are monotonic unless named UTC. */
+import { waitAfter_ms } from 'rtk-base/time'
 import { type Static, Type } from 'typebox'
 import type { RefusalKind } from './reply.js'
 
-const ladder_s = [15, 30, 60, 120, 300, 600, 900]
 /** Minimum delay after the last attempt. */
 const shortest_ms = 15_000
+const longest_ms = 900_000
 const taken_ms = 30_000
 const mostTaken = 5
 const final_ms = 6 * 3_600_000
@@ -47,9 +48,9 @@ export function afterEnd(state: RetryState, end: End, now_ms: number, random: nu
   // A push ended by the station is not a failure of the caster: the next delay is not longer.
   const failures = end === 'idle' ? state.failures : state.failures + 1
   const taken = end === 'taken' ? state.taken + 1 : 0
-  const rung = ladder_s[Math.min(state.failures, ladder_s.length - 1)] as number
-  const base_ms = end === 'final' ? final_ms : end === 'taken' && taken <= mostTaken ? taken_ms : rung * 1000
-  const wait_ms = base_ms * (0.8 + 0.4 * random)
+  const always_ms = end === 'final' ? final_ms : end === 'taken' && taken <= mostTaken ? taken_ms : undefined
+  const waits = { first_ms: always_ms ?? shortest_ms, longest_ms: always_ms ?? longest_ms, random: () => random }
+  const wait_ms = waitAfter_ms(state.failures + 1, waits)
   return { failures, taken, notBefore_ms: now_ms + Math.max(shortest_ms, wait_ms), tried_ms: state.tried_ms, last: end }
 }
 

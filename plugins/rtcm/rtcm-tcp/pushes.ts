@@ -1,8 +1,9 @@
-import { Backoff, type Dialled, dial, Outbound, whenCut } from 'rtk-base/link'
+import { type Dialled, dial, Outbound, whenCut } from 'rtk-base/link'
 import { Host, legacyField } from 'rtk-base/ntrip'
 import type { Dispose, PluginContext } from 'rtk-base/plugin'
 import type { RtcmTcpInfo } from 'rtk-base/schemas'
 import type { RtcmStream } from 'rtk-base/services'
+import { Backoff } from 'rtk-base/time'
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { TcpOutput } from './output.js'
@@ -62,7 +63,7 @@ class TcpPush {
   readonly target: Target
   readonly #ctx: PluginContext
   readonly #stream: RtcmStream
-  readonly #backoff = new Backoff({ first_ms: 1_000, longest_ms: 60_000, spread: [0.8, 1.2] })
+  readonly #backoff = new Backoff({ first_ms: 1_000, longest_ms: 60_000 })
   readonly #out: Outbound
   #line: Dialled | undefined
   #output: TcpOutput | undefined

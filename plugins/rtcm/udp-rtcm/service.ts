@@ -1,6 +1,7 @@
-import { Backoff, budgetsByNetwork, listenReason, normalAddress, rates } from 'rtk-base/link'
+import { budgetsByNetwork, listenReason, normalAddress, rates } from 'rtk-base/link'
 import { type Dispose, LogLimit, type PluginContext, type RemoteInfo } from 'rtk-base/plugin'
 import { correctionInput, type LocalNetwork, type RtcmStream } from 'rtk-base/services'
+import { Backoff } from 'rtk-base/time'
 import { isRtcm, type PeerRecord, Peers } from './peers.js'
 import { UdpSocket } from './socket.js'
 
@@ -51,7 +52,7 @@ export class UdpService {
       if (this.#ctx.signal.aborted) return
       const delay_ms = this.#backoff.next()
       const reason = listenReason(error)
-      const retry_s = delay_ms / 1000
+      const retry_s = Math.round(delay_ms / 1000)
       this.#ctx.errors.while('udp', { port, reason, retry_s })
       this.#ctx.status(`port ${port} cannot be opened`)
       this.#retry = this.#ctx.timers.after(delay_ms, () => this.open(enabled, port))

@@ -5,12 +5,12 @@ import { listenReason, messageOf, RtkError } from '../../errors.js'
 import { type PlaceLimits, Places } from '../../platform/fair-share/places.js'
 import type { Clock } from '../../platform/ports/clock.js'
 import type { Bound, NetworkPort } from '../../platform/ports/network.js'
+import { Backoff } from '../../platform/time/backoff.js'
 import { notePeer, type Peer, peerOf, readProxyHeader } from './peer.js'
 import type { ListenAddress, ListenTls } from './types.js'
 
-/** Waits between tries to get an address. */
-const retries_ms = [1_000, 2_000, 5_000, 10_000, 30_000]
-const jitter = 0.2
+/** Between tries to get an address. */
+const waits = { first_ms: 1_000, longest_ms: 30_000 }
 const handshakeLimit_ms = 10_000
 /** Limits on unfinished TLS handshakes: a client that only begins them occupies no client's place. */
 export const handshakeLimits: PlaceLimits = { maxConnections: 64, maxPerAddress: 8 }
@@ -42,6 +42,7 @@ export class Door {
   #wanted: ListenAddress
   #secure: TlsServer | undefined
   #open: Bound | undefined
+  readonly #backoff = new Backoff(waits)
   #retry: Dispose | undefined
   /** Counts decisions about the address; results of an older decision are dropped. */
   #decision = 0
@@ -63,7 +64,7 @@ export class Door {
     this.#tls = tls
     this.#events = events
     this.#handshakePlaces = new Places(clock, (refused, why) => events.handshakesRefused(refused, why))
-    void this.#try(0, ++this.#decision)
+    void this.#try(++this.#decision)
   }
 
   get wanted(): ListenAddress {
@@ -98,7 +99,8 @@ export class Door {
     } catch (error) {
       if (decision === this.#decision && (overlaps || !before)) {
         this.#open = undefined
-        void this.#try(0, decision)
+        this.#backoff.reset()
+        void this.#try(decision)
       }
       throw new RtkError('RTK_ERR_NET_LISTEN', `cannot listen at ${addressText(to)}: ${listenReason(error)}`, {
         cause: error,
@@ -123,18 +125,17 @@ export class Door {
     this.#open = undefined
   }
 
-  async #try(tries: number, decision: number): Promise<void> {
+  async #try(decision: number): Promise<void> {
     try {
       const open = await this.#bind(this.#wanted)
       if (decision === this.#decision) this.#enter(open)
       else void open.close()
     } catch (error) {
       if (decision !== this.#decision) return
-      const wait_ms = retries_ms[Math.min(tries, retries_ms.length - 1)]
+      const wait_ms = this.#backoff.next()
       this.#events.failed(`cannot listen at ${addressText(this.#wanted)}: ${listenReason(error)}`, wait_ms, error)
       if (decision !== this.#decision) return
-      const spread_ms = wait_ms * (1 - jitter / 2 + jitter * Math.random())
-      this.#retry = this.#clock.timer(spread_ms, () => void this.#try(tries + 1, decision))
+      this.#retry = this.#clock.timer(wait_ms, () => void this.#try(decision))
     }
   }
 

@@ -240,7 +240,7 @@ export class Listening {
       },
       failed: (reason, wait_ms) => {
         const { setting = '' } = this.#claim?.options ?? {}
-        this.#claim?.report({ reason, setting, retry_s: wait_ms / 1000 })
+        this.#claim?.report({ reason, setting, retry_s: Math.round(wait_ms / 1000) })
       },
     })
   }

@@ -23,7 +23,6 @@ export {
 export { systemNetwork } from '../../platform/ports/system-network.js'
 export { queueOf, tcpQueues } from '../../platform/ports/tcp-queues.js'
 export * as rates from '../../platform/rates.js'
-export { Backoff, type BackoffOptions } from '../../platform/time/backoff.js'
 export type { Edges } from '../../platform/time/edges.js'
 export { AwakeClock, pause } from '../../platform/time/edges.js'
 export { topicMatches } from '../../platform/topic-filter.js'

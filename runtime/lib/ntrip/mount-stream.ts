@@ -1,9 +1,10 @@
 /** A stream of a mountpoint that stays open: request, answer, silence, position, and the waits between attempts. */
 import type { ClientState, NtripClientInfo } from '../../../schemas/index.js'
 import { device, type Ecef } from '../../../schemas/services.js'
+import { Backoff } from '../../platform/time/backoff.js'
 import type { Dispose, PluginContext } from '../../plugin.js'
 import { Framer, flowLimit_ms, isObservation, ObservationInterval } from '../gnss/index.js'
-import { Backoff, type Dialled, dial, Outbound } from '../link/index.js'
+import { type Dialled, dial, Outbound } from '../link/index.js'
 import { type Answer, AnswerPause } from './answer.js'
 import { AnswerReader, getRequest } from './get.js'
 import { ggaOf, type Nearest, nearer } from './place.js'

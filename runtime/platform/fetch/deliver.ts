@@ -1,5 +1,5 @@
 /**
- * Delivering by HTTP, again until it is taken: one attempt, what its answer means, and how long to wait for the next one.
+ * Delivering by HTTP, again until it is taken: one attempt, and what its answer means. `waitAfter_ms` is the wait for the next one.
  *
  * | answer                              | meaning                                              |
  * |-------------------------------------|------------------------------------------------------|
@@ -16,19 +16,21 @@ import type { Fetch, FetchOptions } from './types.js'
 /** `item`: this one is refused, another one may be taken. */
 export type Unwillingness = 'later' | 'refused' | 'item'
 
+const refused_ms = 900_000
+
 /** An attempt that failed. Its message is for a person, and has no secrets. */
 export class Undelivered extends RtkError {
   readonly why: Unwillingness
   /** Of the answer; 0: there is none. */
   readonly status: number
-  /** The other side asks to wait so long; 0: it does not. */
+  /** The least wait for the next attempt: as long as the other side asks, and a while where only a person can end a refusal. */
   readonly wait_ms: number
 
   constructor(why: Unwillingness, message: string, rest: { status?: number; wait_ms?: number; cause?: Error } = {}) {
     super(rest.cause instanceof RtkError ? kindOf(rest.cause) : 'RTK_ERR_FETCH_ANSWER', message, { cause: rest.cause })
     this.why = why
     this.status = rest.status ?? 0
-    this.wait_ms = rest.wait_ms ?? 0
+    this.wait_ms = Math.max(rest.wait_ms ?? 0, why === 'refused' ? refused_ms : 0)
   }
 }
 
@@ -94,39 +96,4 @@ function retryAfter_ms(headers: Headers): number {
   if (/^\d{1,9}$/.test(value)) return Number(value) * 1_000
   const wait_ms = Date.parse(value) - Date.parse(headers.get('date') ?? '')
   return wait_ms > 0 ? wait_ms : 0
-}
-
-export interface Waits {
-  /** After the first failure in a row, the second, and so on. */
-  ladder_ms: readonly number[]
-  /** After the last of them it is given up; default: the last one repeats. */
-  givesUp?: boolean
-  /** Each wait is multiplied by a random number between these two, so that stations that failed together do not return together. */
-  spread?: readonly [least: number, most: number]
-  /** The least wait after a refusal: only a person can end it. */
-  refused_ms?: number
-  /** Returns a number between 0 and 1; default: `Math.random`. */
-  random?: () => number
-}
-
-/** Waits that double. */
-export function doubling(first_ms: number, longest_ms: number): number[] {
-  const ladder_ms = [first_ms]
-  for (let next_ms = first_ms * 2; next_ms < longest_ms; next_ms *= 2) ladder_ms.push(next_ms)
-  return [...ladder_ms, longest_ms]
-}
-
-/**
- * How long to wait for the next attempt, at least as long as the other side asks.
- * @param failures in a row, this one included
- * @returns undefined: it is given up
- */
-export function nextWait_ms(failures: number, error: unknown, waits: Waits): number | undefined {
-  const { givesUp = false, ladder_ms, random = Math.random, refused_ms = 0, spread: [least, most] = [1, 1] } = waits
-  const step_ms = ladder_ms[failures - 1] ?? (givesUp ? undefined : ladder_ms.at(-1))
-  if (step_ms === undefined) return undefined
-  const { wait_ms = 0, why = 'later' } = error instanceof Undelivered ? error : {}
-  const factor = least + (most - least) * random()
-  const own_ms = Math.max(step_ms, why === 'refused' ? refused_ms : 0)
-  return Math.round(Math.max(own_ms * factor, wait_ms * Math.max(1, factor)))
 }

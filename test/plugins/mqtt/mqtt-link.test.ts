@@ -20,8 +20,8 @@ import { mostAtOnce } from '../../../plugins/mqtt/mqtt-link/session/inspection.j
 import { outboxLimit, Session } from '../../../plugins/mqtt/mqtt-link/session/session.js'
 import { OldBrokers } from '../../../plugins/mqtt/mqtt-link/session/session-factory.js'
 import { defaultGateways, viaOf } from '../../../plugins/mqtt/mqtt-link/session/via.js'
-import { Backoff } from '../../../runtime/lib/link/index.js'
 import { systemNetwork } from '../../../runtime/platform/ports/system-network.js'
+import { Backoff } from '../../../runtime/platform/time/backoff.js'
 import { drive, pass } from '../../harness/drive.js'
 import { MemoryStore } from '../../harness/memory-store.js'
 import {

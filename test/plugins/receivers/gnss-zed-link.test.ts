@@ -7,14 +7,7 @@ import t from 'tap'
 import { UbxDialog } from '../../../plugins/receivers/gnss-zed/link/ubx-dialog.js'
 import * as ubx from '../../../plugins/receivers/gnss-zed/ubx/index.js'
 import type { Frame } from '../../../runtime/lib/gnss/index.js'
-import {
-  AwakeClock,
-  Backoff,
-  type BytePort,
-  type DialEdges,
-  type PortSink,
-  portFrom,
-} from '../../../runtime/lib/link/index.js'
+import { AwakeClock, type BytePort, type DialEdges, type PortSink, portFrom } from '../../../runtime/lib/link/index.js'
 import { linkTick_ms, ReceiverLink } from '../../../runtime/lib/link/port/receiver-link.js'
 import { systemNetwork } from '../../../runtime/platform/ports/system-network.js'
 import { ManualClock, until } from '../../harness/index.js'
@@ -285,18 +278,6 @@ t.test('a block of the event loop is not taken for silence of the receiver', asy
   t.equal(port.openings.length, 1, 'and the block does not make it longer')
   await clock.advance(12_000)
   t.equal(port.openings.length, 2)
-})
-
-t.test('the waiting times double up to the longest, with a spread, and start again', async (t) => {
-  const ladder = new Backoff({ first_ms: 200, longest_ms: 5000, spread: [0.8, 1.2], random: () => 0.5 })
-  t.same(
-    [1, 2, 3, 4, 5, 6, 7].map(() => ladder.next()),
-    [200, 400, 800, 1600, 3200, 5000, 5000],
-  )
-  ladder.reset()
-  t.equal(ladder.next(), 200)
-  const jittered = new Backoff({ first_ms: 1000, longest_ms: 1000, spread: [0.8, 1.2] })
-  t.ok([...Array(50)].map(() => jittered.next()).every((ms) => ms >= 800 && ms <= 1200))
 })
 
 t.test('a dialog', async (t) => {

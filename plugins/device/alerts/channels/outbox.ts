@@ -1,10 +1,11 @@
-import { doubling, nextWait_ms, type PluginContext, RtkError, Undelivered } from 'rtk-base/plugin'
+import { type PluginContext, RtkError, Undelivered } from 'rtk-base/plugin'
+import { waitAfter_ms } from 'rtk-base/time'
 import { Type } from 'typebox'
 import type { Channel, Message } from './channel.js'
 
 /** Notices that are kept; a notice that leaves undelivered is given up. */
 export const mostNotices = 200
-export const waits = { ladder_ms: doubling(30_000, 3_600_000), refused_ms: 900_000, spread: [0.8, 1.2] } as const
+export const waits = { first_ms: 30_000, longest_ms: 3_600_000 }
 const givenUp_ms = 24 * 3_600_000
 /** A single failure is no error of the station yet. */
 const reportedFrom = 2
@@ -148,7 +149,7 @@ export class Outbox {
     } else {
       const now_ms = ctx.clock.monotonic()
       const isOver = now_ms - notice.made_ms >= givenUp_ms
-      const next_ms = now_ms + (nextWait_ms(tries, trouble, waits) ?? 0)
+      const next_ms = now_ms + waitAfter_ms(tries, waits, trouble.wait_ms)
       if (trouble.why === 'later') this.#postpone(channel.name, next_ms)
       else this.#away.delete(channel.name)
       const reason = trouble.message.slice(0, 300)

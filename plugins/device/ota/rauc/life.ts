@@ -1,6 +1,7 @@
-import { Backoff, pause } from 'rtk-base/link'
+import { pause } from 'rtk-base/link'
 import { mostTries, type PluginContext } from 'rtk-base/plugin'
 import { device } from 'rtk-base/services'
+import { Backoff } from 'rtk-base/time'
 import { Health } from '../health.js'
 import { type ImageTrial, look_ms, reasonOf } from '../image-trial.js'
 import type { UpdateMemory } from '../memory.js'

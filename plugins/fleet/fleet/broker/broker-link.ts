@@ -1,7 +1,8 @@
 import { connect, type IClientOptions, type MqttClient } from 'mqtt'
-import { Backoff, topicMatches } from 'rtk-base/link'
+import { topicMatches } from 'rtk-base/link'
 import { type Dispose, type EventSource, guarded, type PluginContext } from 'rtk-base/plugin'
 import type { FleetBroker, FleetMessage } from 'rtk-base/services'
+import { Backoff } from 'rtk-base/time'
 
 /** A status document has at most 131,072 bytes. MQTT 5 brokers do not deliver anything larger. */
 export const largestMessage = 140_000

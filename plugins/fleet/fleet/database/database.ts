@@ -1,6 +1,6 @@
-import { Backoff } from 'rtk-base/link'
 import { badValue, type Dispose, type EventSource, guarded, type PluginContext, unavailable } from 'rtk-base/plugin'
 import type { FleetDatabase, FleetQuery } from 'rtk-base/services'
+import { Backoff } from 'rtk-base/time'
 import type { Engine, OpenEngine } from './engine.js'
 
 /** The connection that listens is asked this often for the lock of the leader, by the leader as well. */

@@ -1,6 +1,7 @@
 import { readRecord } from 'rtk-base/files'
-import { nextWait_ms, type PluginContext, Undelivered, unavailable } from 'rtk-base/plugin'
+import { type PluginContext, Undelivered, unavailable } from 'rtk-base/plugin'
 import { device } from 'rtk-base/services'
+import { waitAfter_ms } from 'rtk-base/time'
 import { failureOf } from '../failure.js'
 import { certificateInfo, day, type Identity, requireCertificate } from './certificate.js'
 import type { CertificateRequest } from './certificate-request.js'
@@ -123,9 +124,10 @@ export class Renewal {
   #failed(error: Error): string {
     const isOpen = error instanceof Undelivered && error.status === notYet
     if (!isOpen) this.#open = undefined
-    const least_ms = isOpen && error.wait_ms > 0 ? 0 : retry_ms
-    this.#notBefore_ms =
-      this.#ctx.clock.monotonic() + (nextWait_ms(1, error, { ladder_ms: [least_ms], spread: waitSpread }) ?? 0)
+    const asked_ms = error instanceof Undelivered ? error.wait_ms : 0
+    const least_ms = isOpen && asked_ms > 0 ? 0 : retry_ms
+    const waits = { first_ms: least_ms, longest_ms: least_ms, spread: waitSpread }
+    this.#notBefore_ms = this.#ctx.clock.monotonic() + waitAfter_ms(1, waits, asked_ms)
     const reason = failureOf(error).text
     return this.#ctx.errors.while('mqtt-renew', { stage: 'request', reason })?.why ?? reason
   }

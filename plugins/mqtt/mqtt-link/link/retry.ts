@@ -1,14 +1,14 @@
-import { Backoff } from 'rtk-base/link'
 import type { PluginContext } from 'rtk-base/plugin'
+import { Backoff } from 'rtk-base/time'
 import type { Failure } from '../failure.js'
 import { SharedSerial } from './shared-serial.js'
 
 /** Full jitter, so that a fleet does not come back to its broker in step. */
 export const waits = { first_ms: 1_000, longest_ms: 60_000, spread: [0, 1] } as const
 /** A broker that floods the station does it again, and the link may be paid for by volume. Another broker is tried at once. */
-const breachWaits = { first_ms: 900_000, longest_ms: 21_600_000, spread: [0.8, 1.2] } as const
+const breachWaits = { first_ms: 900_000, longest_ms: 21_600_000 } as const
 /** Another station has the same serial number: each attempt ends the session of the other one. */
-const sharedWaits = { first_ms: 300_000, longest_ms: 3_600_000, spread: [0.8, 1.2] } as const
+const sharedWaits = { first_ms: 300_000, longest_ms: 3_600_000 } as const
 /** A session that held for this long was a good one: after its loss the back-off starts again. */
 const stable_ms = 30_000
 

@@ -1,12 +1,11 @@
-import { Backoff } from 'rtk-base/link'
 import type { PluginContext } from 'rtk-base/plugin'
+import { Backoff } from 'rtk-base/time'
 import { type Access, reasonOf } from '../access.js'
 
 /** Interval of checking for due tasks. */
 const look_ms = 5_000
-/** First retry delay, doubled after each failure: the modem starts later than its router. */
-const firstRetry_ms = 30_000
-const longestRetry_ms = 600_000
+/** The modem starts later than its router. */
+const retryWaits = { first_ms: 30_000, longest_ms: 600_000 }
 
 export interface Task {
   readonly name: string
@@ -17,8 +16,7 @@ export interface Task {
 
 interface Entry extends Task {
   due_ms: number
-  /** After the next failure. */
-  retry_ms: number
+  readonly retry: Backoff
 }
 
 /**
@@ -29,7 +27,7 @@ export class Polling {
   readonly #ctx: PluginContext
   readonly #access: Access
   readonly #entries: Entry[]
-  readonly #backoff = new Backoff({ first_ms: 15_000, longest_ms: 120_000, spread: [0.8, 1.2] })
+  readonly #backoff = new Backoff({ first_ms: 15_000, longest_ms: 120_000 })
   readonly #failed = new Set<string>()
   #probe_ms = 0
   /** The modem was announced, and not asked since. */
@@ -38,7 +36,12 @@ export class Polling {
   constructor(ctx: PluginContext, access: Access, tasks: readonly Task[]) {
     this.#ctx = ctx
     this.#access = access
-    this.#entries = tasks.map((task) => ({ ...task, read: () => task.read(), due_ms: 0, retry_ms: firstRetry_ms }))
+    this.#entries = tasks.map((task) => ({
+      ...task,
+      read: () => task.read(),
+      due_ms: 0,
+      retry: new Backoff(retryWaits),
+    }))
   }
 
   start(): void {
@@ -92,7 +95,7 @@ export class Polling {
     const begin_ms = this.#now_ms
     try {
       await entry.read()
-      entry.retry_ms = firstRetry_ms
+      entry.retry.reset()
       // From the beginning of the read; the look at that time comes a little early or late.
       entry.due_ms = begin_ms + entry.every_ms - look_ms / 2
       this.#failed.delete(entry.name)
@@ -104,8 +107,7 @@ export class Polling {
           `${entry.name} could not be read, it is tried again: ${reasonOf(error)}`,
         )
       }
-      entry.due_ms = this.#now_ms + entry.retry_ms
-      entry.retry_ms = Math.min(longestRetry_ms, entry.retry_ms * 2)
+      entry.due_ms = this.#now_ms + entry.retry.next()
     }
   }
 

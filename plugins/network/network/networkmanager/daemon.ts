@@ -1,5 +1,6 @@
-import { Backoff, Bus, type Call, type Signal } from 'rtk-base/link'
+import { Bus, type Call, type Signal } from 'rtk-base/link'
 import type { Dispose, PluginContext } from 'rtk-base/plugin'
+import { Backoff } from 'rtk-base/time'
 import {
   callLimit_ms,
   deviceFailed,

@@ -1,4 +1,5 @@
 /** State of the arbitration. Pure: an event and the time give the next memory. */
+import { waitAfter_ms } from 'rtk-base/time'
 import { type Static, Type } from 'typebox'
 
 /** Use of the radio: none, access point, uplink, or both at once. */
@@ -47,6 +48,8 @@ export const defaultLimits: Limits = {
   firstRetry_ms: 5_000,
   longestRetry_ms: 300_000,
 }
+
+const retrySpread = [0.5, 1.5] as const
 
 const Time = Type.Number()
 
@@ -191,8 +194,9 @@ function failed(
   const tries = memory.tries + 1
   const failures = memory.failures + (cause === 'away' ? 0 : 1)
   const wrongPasswords = memory.wrongPasswords + (cause === 'password' ? 1 : 0)
-  const wait_ms = Math.min(limits.longestRetry_ms, limits.firstRetry_ms * 2 ** Math.min(20, tries - 1))
-  const next = { ...memory, tries, failures, wrongPasswords, retryAt_ms: now_ms + wait_ms * (0.5 + random) }
+  const waits = { first_ms: limits.firstRetry_ms, longest_ms: limits.longestRetry_ms, spread: retrySpread }
+  const wait_ms = waitAfter_ms(tries, { ...waits, random: () => random })
+  const next = { ...memory, tries, failures, wrongPasswords, retryAt_ms: now_ms + wait_ms }
   if (failures < limits.mostFailures && wrongPasswords < limits.mostWrongPasswords) return next
   if (wrongPasswords < limits.mostWrongPasswords)
     return { ...next, failures: 0, suppressedUntil_ms: now_ms + limits.suppression_ms }

@@ -1,8 +1,7 @@
-import { Backoff } from 'rtk-base/link'
 import { type EventSource, LogLimit, type PluginContext, RtkError } from 'rtk-base/plugin'
 import type { RouterLinkState } from 'rtk-base/schemas'
 import { routerErrors } from 'rtk-base/services'
-import { anySignal } from 'rtk-base/time'
+import { anySignal, Backoff } from 'rtk-base/time'
 import { guardLimits } from '../credentials/guard.js'
 import type { Candidate, CredentialLadder } from '../credentials/ladder.js'
 import { dialectOf, type Generation, generationOf } from '../operations/dialect.js'
@@ -18,7 +17,7 @@ import { type LinkEvent, nextState } from './states.js'
 /** A router restarts in one to two minutes. */
 const restart_ms = 20_000
 const longestRestart_ms = 5 * 60_000
-const backoff = { first_ms: 2_000, longest_ms: 60_000, spread: [0.8, 1.2] as const }
+const backoff = { first_ms: 2_000, longest_ms: 60_000 }
 /** Transient failures in a row after which the router counts as gone. */
 const mostStrikes = 3
 /** The certificate is looked at again: the old router may be back. */

@@ -36,7 +36,7 @@ export interface KeptPortEvents {
 }
 
 const look_ms = 250
-const waits = { first_ms: 200, longest_ms: 5000, spread: [0.8, 1.2] } as const
+const waits = { first_ms: 200, longest_ms: 5000 } as const
 
 /** Keeps a port open, by the table above. */
 export class KeptPort {

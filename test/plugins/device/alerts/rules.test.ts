@@ -11,7 +11,8 @@ import { harmless, noticeOf } from '../../../../plugins/device/alerts/rules/noti
 import { clockTime, isQuiet, quietHoursOf } from '../../../../plugins/device/alerts/rules/quiet-hours.js'
 import { isUndecided, type StationFacts, stationAlerts } from '../../../../plugins/device/alerts/sources/conditions.js'
 import { hostTrouble } from '../../../../runtime/lib/link/target.js'
-import { nextWait_ms, Undelivered } from '../../../../runtime/platform/fetch/deliver.js'
+import { Undelivered } from '../../../../runtime/platform/fetch/deliver.js'
+import { waitAfter_ms } from '../../../../runtime/platform/time/backoff.js'
 import { alertKinds } from '../../../../schemas/services.js'
 import { alert } from './alerts-rig.js'
 
@@ -262,13 +263,13 @@ t.test('addresses, headers and bodies of webhooks', (t) => {
 
 t.test('waits double to an hour, are longer after a refusal, and as long as the receiver asks', (t) => {
   const wait = (tries: number, kind: 'later' | 'refused' = 'later', wait_ms = 0) =>
-    nextWait_ms(tries, new Undelivered(kind, 'it answered', { wait_ms }), { ...waits, random: () => 0.5 })
+    waitAfter_ms(tries, { ...waits, random: () => 0.5 }, new Undelivered(kind, 'it answered', { wait_ms }).wait_ms)
   t.strictSame(
     [1, 2, 3, 8, 50].map((tries) => wait(tries)),
     [30_000, 60_000, 120_000, 3_600_000, 3_600_000],
   )
-  t.equal(wait(1, 'refused'), 900_000)
-  t.equal(wait(1, 'later', 120_000), 120_000)
+  t.equal(wait(1, 'refused'), 990_000)
+  t.equal(wait(1, 'later', 120_000), 132_000)
   t.end()
 })
 

@@ -69,6 +69,10 @@ function updatesWith(given: Partial<UpdatesDeps> = {}) {
 }
 
 t.test('a download', async (t) => {
+  const { random } = Math
+  t.teardown(() => Object.assign(Math, { random }))
+  // The waits are exact.
+  Math.random = () => 0.5
   type Options = Parameters<ReturnType<UpdatesDeps['download']>['attempt']>[1]
   /** @param attempt one that fails */
   function downloading(attempt: (options: Options, n: number) => void) {
@@ -89,7 +93,7 @@ t.test('a download', async (t) => {
   }
 
   t.test('is tried eight times, unless another attempt gives the same', async (t) => {
-    const eight = [0, 2, 7, 17, 47, 107, 167, 227]
+    const eight = [0, 2, 6, 14, 30, 62, 122, 182]
     for (const [message, code, expected] of [
       ['the connection was cut off', 'ECONNRESET', eight],
       ['the server answered 503', 'RTK_ERR_FETCH', eight],

@@ -1109,7 +1109,7 @@ t.test('the waits', async (t) => {
     state = afterEnd(state, 'network', 0, 0.5)
     waits.push(waitOf(state, 0) / 1000)
   }
-  t.strictSame(waits, [15, 30, 60, 120, 300, 600, 900, 900, 900])
+  t.strictSame(waits, [15, 30, 60, 120, 240, 480, 900, 900, 900])
   for (const random of [0, 0.25, 1]) {
     const wait_s = waitOf(afterEnd({ ...fresh, failures: 3 }, 'network', 0, random), 0) / 1000
     t.ok(wait_s >= 96 && wait_s < 144.01, `${wait_s} s with jitter`)
@@ -1121,7 +1121,7 @@ t.test('the waits', async (t) => {
     taken = afterEnd(taken, 'taken', 0, 0.5)
     after.push(waitOf(taken, 0) / 1000)
   }
-  t.strictSame(after, [30, 30, 30, 30, 30, 600, 900], 'five times, then the ladder')
+  t.strictSame(after, [30, 30, 30, 30, 30, 480, 900], 'five times, then the ladder')
 
   const network = { ...afterEnd({ ...fresh, failures: 6 }, 'network', 0, 0.5), tried_ms: 0 }
   t.equal(waitOf(afterNetworkUp(network), minute), 0, 'a network that came up ends a wait for the network')
