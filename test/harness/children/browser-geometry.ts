@@ -150,13 +150,14 @@ for (const [view, viewport] of Object.entries(views)) {
   }
 
   await page.goto(`${station.url}/#/positions`)
-  await page.locator('#position-text').fill('somewhere')
+  const position = page.getByLabel('Position', { exact: true })
+  await position.fill('somewhere')
   await page.getByRole('button', { name: 'Review', exact: true }).click()
-  const focused = 'document.activeElement.id'
-  compare(`W6: ${view}: a position that cannot be read is shown again`, await page.evaluate(focused), 'position-text')
+  await page.locator('textarea:focus').waitFor()
+  compare(`W6: ${view}: a position that cannot be read is shown again`, await position.inputValue(), 'somewhere')
   compare(
     `W6: ${view}: with the reason beside it`,
-    await page.locator('#position-help .trouble').innerText(),
+    await page.locator('.entry:has(textarea) .trouble').innerText(),
     'This is not a position that can be read.',
   )
 

@@ -68,7 +68,7 @@ const says = async (what: string, selector: string, text: RegExp) => {
 
 left_bytes = Math.floor(statSync(at('next.img')).size / 2)
 await page.getByRole('button', { name: 'Upload and install' }).click()
-await says('the page says why it broke off', '[role=alert]', /connection was lost/)
+await says('the page says why it broke off', '[role=status]', /connection was lost/)
 left_bytes = Number.POSITIVE_INFINITY
 await says('and what the station made of it', '.trouble', /the update failed: the body was cut off|the update failed:/i)
 compare('the file is still chosen', await page.getByLabel('Signed image (.img)').inputValue(), 'C:\\fakepath\\next.img')

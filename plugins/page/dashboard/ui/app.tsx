@@ -1,4 +1,5 @@
 import { render } from 'preact'
+import { isReadOnly } from '../../../../runtime/lib/page/ui/http.js'
 import { Choices } from '../../../../runtime/lib/page/ui/parts/choices.js'
 import { Later } from '../../../../runtime/lib/page/ui/parts/loaded.js'
 import { Outlet } from '../../../../runtime/lib/page/ui/parts/outlet.js'
@@ -63,7 +64,7 @@ function Page() {
             </button>
           </p>
         )}
-        {hello.value?.role === 'viewer' && <p class="notice">{t('login.viewer')}</p>}
+        {isReadOnly.value && <p class="notice">{t('login.viewer')}</p>}
         <Here />
         <Choices text={hello.value ? `${hello.value.serial} · rtk-base ${hello.value.version}` : ''} />
       </div>

@@ -1,5 +1,6 @@
 /** Requests to the service that the page comes from, and its login. */
 import { signal } from '@preact/signals'
+import type { ChangeAnswer } from '../../../../schemas/station.js'
 
 export interface Session {
   role: 'none' | 'viewer' | 'operator'
@@ -34,6 +35,16 @@ export class Refused extends Error {
   }
 }
 
+/** Values that a station did not take, with the reason of each. */
+export class ValuesRefused extends Error {
+  readonly reasons: ReadonlyMap<string, string>
+
+  constructor(errors: NonNullable<ChangeAnswer['errors']>) {
+    super(errors.map(({ message }) => message).join('; '))
+    this.reasons = new Map(errors.map(({ name, message }) => [name, message]))
+  }
+}
+
 /** The standard allows 64 KiB in all requests that outlive their page. */
 const mostKept_bytes = 32_768
 
@@ -64,6 +75,13 @@ export const withBody = (method: string, body: unknown): RequestInit => ({
   body: JSON.stringify(body),
 })
 export const post = (body: unknown) => withBody('POST', body)
+
+/** Any request whose answer is that of a change. @throws ValuesRefused */
+export async function change(path: string, init?: RequestInit): Promise<ChangeAnswer> {
+  const answer = await json<ChangeAnswer>(path, init)
+  if (answer.result === 'failed') throw new ValuesRefused(answer.errors ?? [])
+  return answer
+}
 
 export const sessions = {
   session: () => json<Session>('/session'),

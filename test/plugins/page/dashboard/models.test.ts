@@ -20,7 +20,6 @@ import { SampleRing } from '../../../../plugins/page/dashboard/history/ring.js'
 import { Shading } from '../../../../plugins/page/dashboard/history/shading.js'
 import { surveyFactsOf } from '../../../../plugins/page/dashboard/history/survey-curve.js'
 import { pages } from '../../../../plugins/page/dashboard/ui/i18n/en-pages.js'
-import { boundsOf, fieldOf, inputFrom, wrongOf } from '../../../../plugins/page/dashboard/ui/model/form.js'
 import {
   distance_m,
   enuOf,
@@ -80,6 +79,7 @@ import { api } from '../../../../plugins/page/dashboard/ui/station/api.js'
 import { states, table } from '../../../../plugins/reference/survey-in/procedure/table.js'
 import { ecefToGeodetic, enu, geodeticToEcef, offsetEnu } from '../../../../runtime/lib/gnss/index.js'
 import { linearAxis, logAxis, timeAxis } from '../../../../runtime/lib/page/ui/model/axis.js'
+import { boundsOf, fieldOf, inputFrom, wrongOf } from '../../../../runtime/lib/page/ui/model/form.js'
 import { tilesOf } from '../../../../runtime/lib/page/ui/model/tiles.js'
 import { chainOf, firstBroken } from '../../../../runtime/lib/page/ui/station/chain.js'
 import { certificateOf, fixOf, type Rover, toneOf } from '../../../../runtime/lib/page/ui/station/links.js'

@@ -1,5 +1,5 @@
 /** The routes of the fleet, and what they answer. Every text in it may come from a station: it is shown as text only. */
-import { json, post, withBody } from '../../../../../runtime/lib/page/ui/http.js'
+import { change, json, post, withBody } from '../../../../../runtime/lib/page/ui/http.js'
 import type { Json } from '../../../../../runtime/lib/page/ui/station/document.js'
 
 export const verdicts = ['unfit', 'degraded', 'unknown', 'fit'] as const
@@ -192,11 +192,7 @@ export const fleetApi = {
     json<unknown>(stationUrl(serial), withBody('PATCH', given)),
   forget: (serial: string) => json<unknown>(stationUrl(serial), remove),
   ask: (serial: string) => json<unknown>(`${stationUrl(serial)}/ask`, bare),
-  change: (serial: string, values: Json) =>
-    json<{ result: string; leftover: Json; errors?: { name: string; message: string }[] }>(
-      `${stationUrl(serial)}/change`,
-      post(values),
-    ),
+  change: (serial: string, values: Json) => change(`${stationUrl(serial)}/change`, post(values)),
   command: (serial: string, command: string) =>
     json<{ answer: string }>(`${stationUrl(serial)}/command`, post({ command })),
   record: ({ after, ...filter }: RecordFilter) => {

@@ -3,6 +3,7 @@ import { useEffect, useMemo } from 'preact/hooks'
 import { figure, word } from '../../../../../runtime/lib/page/ui/i18n.js'
 import { Card } from '../../../../../runtime/lib/page/ui/parts/card.js'
 import { Empty } from '../../../../../runtime/lib/page/ui/parts/empty.js'
+import { Field, Switch } from '../../../../../runtime/lib/page/ui/parts/form/field.js'
 import { type OnlineName, onlines, type VerdictName, verdicts } from '../fleet/api.js'
 import { isLoaded, may, me, stations } from '../fleet/live.js'
 import { t } from '../i18n/index.js'
@@ -142,74 +143,45 @@ function Filters({ counts }: { counts: Counts }) {
   const { group, isDown, online, sort, text, verdict, version } = filter.value
   return (
     <div class="filters">
-      <label class="filters-text">
-        {t('list.search')}
-        <input type="search" value={text} onInput={({ currentTarget }) => change({ text: currentTarget.value })} />
-      </label>
-      <Choice
+      <div class="filters-text">
+        <Field kind="search" label={t('list.search')} value={text} set={(wanted) => change({ text: wanted })} />
+      </div>
+      <Field
         label={t('list.verdict')}
         value={verdict}
-        options={verdicts.map((one) => [one, word('verdict', one)])}
+        options={anyOf(verdicts, (one) => word('verdict', one))}
         set={(value) => change({ verdict: value as VerdictName | '' })}
       />
-      <Choice
+      <Field
         label={t('list.online')}
         value={online}
-        options={onlines.map((one) => [one, word('online', one)])}
+        options={anyOf(onlines, (one) => word('online', one))}
         set={(value) => change({ online: value as OnlineName | '' })}
       />
-      <Choice
+      <Field
         label={t('list.group')}
         value={group}
-        options={counts.groups.map((one) => [one, one])}
+        options={anyOf(counts.groups)}
         set={(value) => change({ group: value })}
       />
-      <Choice
+      <Field
         label={t('list.version')}
         value={version}
-        options={counts.versions.map((one) => [one, one])}
+        options={anyOf(counts.versions)}
         set={(value) => change({ version: value })}
       />
-      <label>
-        {t('list.sort')}
-        <select value={sort} onChange={({ currentTarget }) => change({ sort: currentTarget.value as Sort })}>
-          {sorts.map((one) => (
-            <option key={one} value={one}>
-              {t(`list.sort.${one}`)}
-            </option>
-          ))}
-        </select>
-      </label>
-      <label class="switch">
-        <input
-          type="checkbox"
-          checked={isDown}
-          onChange={({ currentTarget }) => change({ isDown: currentTarget.checked })}
-        />
-        {t('list.down')}
-      </label>
+      <Field
+        label={t('list.sort')}
+        value={sort}
+        options={sorts.map((one) => ({ value: one, text: t(`list.sort.${one}`) }))}
+        set={(value) => change({ sort: value as Sort })}
+      />
+      <Switch label={t('list.down')} isOn={isDown} set={(isWanted) => change({ isDown: isWanted })} />
     </div>
   )
 }
 
-function Choice(props: {
-  label: string
-  value: string
-  options: readonly (readonly [value: string, text: string])[]
-  set: (value: string) => void
-}) {
-  const { label, options, set, value } = props
-  return (
-    <label>
-      {label}
-      <select value={value} onChange={({ currentTarget }) => set(currentTarget.value)}>
-        <option value="">{t('list.every')}</option>
-        {options.map(([one, text]) => (
-          <option key={one} value={one}>
-            {text}
-          </option>
-        ))}
-      </select>
-    </label>
-  )
-}
+const anyOf = (values: readonly string[], textOf = (value: string) => value) => [
+  { value: '', text: t('list.every') },
+  ...values.map((value) => ({ value, text: textOf(value) })),
+]

@@ -3,11 +3,13 @@ import { moment, word } from '../../../../../runtime/lib/page/ui/i18n.js'
 import { Action } from '../../../../../runtime/lib/page/ui/parts/action.js'
 import { Card } from '../../../../../runtime/lib/page/ui/parts/card.js'
 import { DataTable } from '../../../../../runtime/lib/page/ui/parts/data-table.js'
+import { Field } from '../../../../../runtime/lib/page/ui/parts/form/field.js'
+import { Form } from '../../../../../runtime/lib/page/ui/parts/form/form.js'
+import { useSubmit } from '../../../../../runtime/lib/page/ui/parts/form/submit.js'
 import { useLoaded, Waiting } from '../../../../../runtime/lib/page/ui/parts/loaded.js'
 import { type FleetRole, fleetApi } from '../fleet/api.js'
 import { listen, me, stopListening } from '../fleet/live.js'
 import { t } from '../i18n/index.js'
-import { Field, SendForm } from '../parts/forms.js'
 import { ShownOnce } from '../parts/shown-once.js'
 
 const load = () => fleetApi.people()
@@ -20,7 +22,7 @@ export function PeoplePage() {
   const [role, setRole] = useState<FleetRole>('viewer')
   const [added, setAdded] = useState<{ user: string; key: string }>()
   const isFirst = people.value?.length === 0
-  const add = async () => {
+  const submission = useSubmit(async () => {
     const user = name.trim()
     // After the first one everything needs a login, and the key has to be read before.
     if (isFirst) stopListening()
@@ -32,7 +34,7 @@ export function PeoplePage() {
     setName('')
     if (!isFirst) people.again()
     return ''
-  }
+  })
   return (
     <>
       {isFirst && !added && <p class="notice">{t('people.invite')}</p>}
@@ -46,21 +48,17 @@ export function PeoplePage() {
       )}
       {!(added && isFirst) && (
         <Card title={isFirst ? t('people.first') : t('people.add')}>
-          <SendForm label={t('people.addButton')} send={add} isDisabled={name.trim() === ''}>
+          <Form label={t('people.addButton')} submission={submission} isDisabled={name.trim() === ''}>
             <Field label={t('people.name')} value={name} set={setName} help={t('people.nameHelp')} />
             {!isFirst && (
-              <label>
-                {t('people.role')}
-                <select value={role} onChange={({ currentTarget }) => setRole(currentTarget.value as FleetRole)}>
-                  {roles.map((one) => (
-                    <option key={one} value={one}>
-                      {t(`role.${one}`)}
-                    </option>
-                  ))}
-                </select>
-              </label>
+              <Field
+                label={t('people.role')}
+                value={role}
+                set={(one) => setRole(one as FleetRole)}
+                options={roles.map((one) => ({ value: one, text: t(`role.${one}`) }))}
+              />
             )}
-          </SendForm>
+          </Form>
         </Card>
       )}
       {!isFirst && (

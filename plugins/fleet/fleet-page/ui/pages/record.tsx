@@ -3,10 +3,11 @@ import { moment, word } from '../../../../../runtime/lib/page/ui/i18n.js'
 import { Card } from '../../../../../runtime/lib/page/ui/parts/card.js'
 import { DataTable } from '../../../../../runtime/lib/page/ui/parts/data-table.js'
 import { Empty } from '../../../../../runtime/lib/page/ui/parts/empty.js'
+import { Field } from '../../../../../runtime/lib/page/ui/parts/form/field.js'
+import { reasonOf } from '../../../../../runtime/lib/page/ui/parts/form/submit.js'
 import { type Entry, fleetApi } from '../fleet/api.js'
 import { newEntries } from '../fleet/live.js'
 import { t } from '../i18n/index.js'
-import { Field } from '../parts/forms.js'
 
 const kinds = [
   ...['verdict', 'online', 'reference', 'version', 'update', 'name', 'new', 'refused'],
@@ -34,7 +35,7 @@ export function RecordPage() {
         setState(found.length < atOnce ? 'all' : 'more')
         setTrouble('')
       } catch (error) {
-        setTrouble(error instanceof Error ? error.message : String(error))
+        setTrouble(reasonOf(error))
         setState('more')
       }
     },
@@ -53,18 +54,16 @@ export function RecordPage() {
   return (
     <Card title={t('page.record')} isPage>
       <div class="filters">
-        <label>
-          {t('record.kind')}
-          <select value={kind} onChange={({ currentTarget }) => setKind(currentTarget.value)}>
-            <option value="">{t('list.every')}</option>
-            <option value={actions}>{t('record.actions')}</option>
-            {kinds.map((one) => (
-              <option key={one} value={one}>
-                {word('kind', one)}
-              </option>
-            ))}
-          </select>
-        </label>
+        <Field
+          label={t('record.kind')}
+          value={kind}
+          set={setKind}
+          options={[
+            { value: '', text: t('list.every') },
+            { value: actions, text: t('record.actions') },
+            ...kinds.map((one) => ({ value: one, text: word('kind', one) })),
+          ]}
+        />
         <Field label={t('record.station')} value={serial} set={setSerial} />
         <Field label={t('record.person')} value={person} set={setPerson} />
       </div>

@@ -4,11 +4,13 @@ import { Action } from '../../../../../runtime/lib/page/ui/parts/action.js'
 import { Card } from '../../../../../runtime/lib/page/ui/parts/card.js'
 import { type Column, DataTable } from '../../../../../runtime/lib/page/ui/parts/data-table.js'
 import { Empty } from '../../../../../runtime/lib/page/ui/parts/empty.js'
+import { Field } from '../../../../../runtime/lib/page/ui/parts/form/field.js'
+import { Form } from '../../../../../runtime/lib/page/ui/parts/form/form.js'
+import { useSubmit } from '../../../../../runtime/lib/page/ui/parts/form/submit.js'
 import { useLoaded, Waiting } from '../../../../../runtime/lib/page/ui/parts/loaded.js'
 import { type Account, fleetApi, type Rovers } from '../fleet/api.js'
 import { may } from '../fleet/live.js'
 import { t } from '../i18n/index.js'
-import { Field, SendForm } from '../parts/forms.js'
 import { ShownOnce } from '../parts/shown-once.js'
 
 const again_ms = 5_000
@@ -97,7 +99,7 @@ function Accounts() {
   const [mounts, setMounts] = useState('')
   const [most, setMost] = useState('1')
   const [secret, setSecret] = useState<{ name: string; password: string }>()
-  const add = async () => {
+  const submission = useSubmit(async () => {
     const added = name.trim()
     const wanted = mounts.split(/[\s,]+/).filter(Boolean)
     const { password } = await fleetApi.addAccount({ name: added, mounts: wanted, most: Number(most) })
@@ -105,16 +107,16 @@ function Accounts() {
     setName('')
     accounts.again()
     return ''
-  }
+  })
   return (
     <>
       {secret && <ShownOnce text={t('accounts.password', { name: secret.name })} secret={secret.password} />}
       <Card title={t('accounts.add')}>
-        <SendForm label={t('accounts.addButton')} send={add} isDisabled={name.trim() === ''}>
+        <Form label={t('accounts.addButton')} submission={submission} isDisabled={name.trim() === ''}>
           <Field label={t('accounts.name')} value={name} set={setName} />
           <Field label={t('accounts.mounts')} value={mounts} set={setMounts} help={t('accounts.mountsHelp')} />
           <Field label={t('accounts.most')} value={most} set={setMost} />
-        </SendForm>
+        </Form>
       </Card>
       <Card title={t('accounts.title')}>
         <Waiting of={accounts}>

@@ -2,13 +2,15 @@ import { useCallback, useEffect, useState } from 'preact/hooks'
 import { moment, word } from '../../../../../runtime/lib/page/ui/i18n.js'
 import { Card, Tone } from '../../../../../runtime/lib/page/ui/parts/card.js'
 import { DataTable } from '../../../../../runtime/lib/page/ui/parts/data-table.js'
+import { Field } from '../../../../../runtime/lib/page/ui/parts/form/field.js'
+import { Form } from '../../../../../runtime/lib/page/ui/parts/form/form.js'
+import { useSubmit } from '../../../../../runtime/lib/page/ui/parts/form/submit.js'
 import { useLoaded, Waiting } from '../../../../../runtime/lib/page/ui/parts/loaded.js'
 import { may } from '../fleet/live.js'
 import { netAgain_ms } from '../fleet/net.js'
 import { type Acceptance, netApi } from '../fleet/net-api.js'
 import { t } from '../i18n/index.js'
 import { hoursFrom, testHours } from '../model/offsets.js'
-import { Field, SendForm } from './forms.js'
 import { outcomeTones } from './net-words.js'
 
 /** The acceptance tests of a station; an operator starts another. */
@@ -58,14 +60,14 @@ export const OutcomeOf = ({ outcome }: Pick<Acceptance, 'outcome'>) => (
 function Start({ done, serial }: { serial: string; done: () => void }) {
   const [text, setText] = useState(String(testHours.usual))
   const hours = hoursFrom(text)
-  const send = async () => {
+  const submission = useSubmit(async () => {
     if (hours === undefined) return ''
     const { until } = await netApi.accept(serial, hours)
     done()
     return t('acceptance.started', { time: moment(until) })
-  }
+  })
   return (
-    <SendForm label={t('acceptance.start')} send={send} isDisabled={hours === undefined}>
+    <Form label={t('acceptance.start')} submission={submission} isDisabled={hours === undefined}>
       <Field
         kind="number"
         label={t('acceptance.hours')}
@@ -73,6 +75,6 @@ function Start({ done, serial }: { serial: string; done: () => void }) {
         set={setText}
         help={t('acceptance.hoursHelp', { least: testHours.least, most: testHours.most })}
       />
-    </SendForm>
+    </Form>
   )
 }

@@ -2,6 +2,7 @@ import { useCallback, useState } from 'preact/hooks'
 import { moment } from '../../../../../runtime/lib/page/ui/i18n.js'
 import { Card } from '../../../../../runtime/lib/page/ui/parts/card.js'
 import { DataTable } from '../../../../../runtime/lib/page/ui/parts/data-table.js'
+import { Switch } from '../../../../../runtime/lib/page/ui/parts/form/field.js'
 import { useLoaded, Waiting } from '../../../../../runtime/lib/page/ui/parts/loaded.js'
 import { type FormerDocument, fleetApi } from '../fleet/api.js'
 import { t } from '../i18n/index.js'
@@ -19,14 +20,7 @@ export function DocumentChanges({ serial, documentAt }: { serial: string; docume
             <p class="quiet">{t(found.length === 0 ? 'changes.none' : 'changes.first')}</p>
           ) : (
             <>
-              <label class="switch">
-                <input
-                  type="checkbox"
-                  checked={isAll}
-                  onChange={({ currentTarget }) => setAll(currentTarget.checked)}
-                />
-                {t('changes.all')}
-              </label>
+              <Switch label={t('changes.all')} isOn={isAll} set={setAll} />
               {found.slice(0, -1).map((now, at) => (
                 <Step key={now.t} now={now} before={found[at + 1] as FormerDocument} isAll={isAll} />
               ))}

@@ -1,5 +1,6 @@
 import { useEffect } from 'preact/hooks'
 import { figure } from '../../../../../runtime/lib/page/ui/i18n.js'
+import { Switch } from '../../../../../runtime/lib/page/ui/parts/form/field.js'
 import { isNetLoading, isNetShown, netAgain_ms, netTrouble, readNet } from '../fleet/net.js'
 import { t } from '../i18n/index.js'
 import { type DrawnNet, lineKinds, mostLines } from '../model/net.js'
@@ -29,16 +30,13 @@ export function NetSwitch() {
   }, [isOn])
   return (
     <>
-      <label class="switch">
-        <input
-          type="checkbox"
-          checked={isOn}
-          onChange={({ currentTarget }) => {
-            isNetShown.value = currentTarget.checked
-          }}
-        />
-        {t('net.switch')}
-      </label>
+      <Switch
+        label={t('net.switch')}
+        isOn={isOn}
+        set={(isWanted) => {
+          isNetShown.value = isWanted
+        }}
+      />
       {isOn && (
         <button type="button" aria-disabled={isNetLoading.value} onClick={() => void readNet()}>
           {isNetLoading.value ? t('loaded.waiting') : t('net.reload')}

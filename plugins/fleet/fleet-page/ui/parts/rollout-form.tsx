@@ -2,12 +2,12 @@ import { useMemo, useState } from 'preact/hooks'
 import { figure } from '../../../../../runtime/lib/page/ui/i18n.js'
 import { Action } from '../../../../../runtime/lib/page/ui/parts/action.js'
 import { Card } from '../../../../../runtime/lib/page/ui/parts/card.js'
+import { Field, Options, Switch } from '../../../../../runtime/lib/page/ui/parts/form/field.js'
 import { fleetApi, type PlanRequest, type Preview } from '../fleet/api.js'
 import { stations } from '../fleet/live.js'
 import { t } from '../i18n/index.js'
 import { countsOf } from '../model/filter.js'
 import { canary, type EnteredPlan, planFrom } from '../model/plan.js'
-import { Field } from './forms.js'
 
 /** Serial numbers of a wave that are written out. */
 const mostNamed = 30
@@ -40,19 +40,18 @@ export function RolloutForm() {
       <fieldset>
         <legend>{t('plan.whom')}</legend>
         <p class="quiet">{t('plan.whomText')}</p>
-        <Field {...field('group', { list: counts.groups })} />
-        <Field {...field('version', { list: counts.versions })} />
+        <Field {...field('group', { suggest: counts.groups })} />
+        <Field {...field('version', { suggest: counts.versions })} />
         <Field {...field('variant')} />
         <Field {...field('labels', { rows: 2, help: t('actions.labelsHelp') })} />
       </fieldset>
-      <fieldset>
-        <legend>{t('plan.what')}</legend>
-        {(['change', 'image'] as const).map((one) => (
-          <label key={one} class="switch">
-            <input type="radio" name="what" checked={entered.what === one} onChange={() => set({ what: one })} />
-            {t(`plan.what.${one}`)}
-          </label>
-        ))}
+      <Options
+        label={t('plan.what')}
+        options={['change', 'image'] as const}
+        textOf={(one) => t(`plan.what.${one}`)}
+        value={entered.what}
+        set={(what) => set({ what })}
+      >
         {entered.what === 'change' ? (
           <>
             <Field {...field('change', { rows: 3, help: t('plan.changeHelp') })} />
@@ -64,7 +63,7 @@ export function RolloutForm() {
             <Field {...field('imageVersion')} />
           </>
         )}
-      </fieldset>
+      </Options>
       <fieldset>
         <legend>{t('plan.how')}</legend>
         <Field {...field('waves', { help: t('plan.wavesHelp') })} />
@@ -74,14 +73,7 @@ export function RolloutForm() {
         <Field {...field('from', { kind: 'time' })} />
         <Field {...field('to', { kind: 'time' })} />
         {(['position', 'force'] as const).map((one) => (
-          <label key={one} class="switch">
-            <input
-              type="checkbox"
-              checked={entered[one]}
-              onChange={({ currentTarget }) => set({ [one]: currentTarget.checked })}
-            />
-            {t(`plan.${one}`)}
-          </label>
+          <Switch key={one} label={t(`plan.${one}`)} isOn={entered[one]} set={(isOn) => set({ [one]: isOn })} />
         ))}
       </fieldset>
       <div class="actions">

@@ -1,11 +1,13 @@
 import { useState } from 'preact/hooks'
 import { Action } from '../../../../../runtime/lib/page/ui/parts/action.js'
 import { Card } from '../../../../../runtime/lib/page/ui/parts/card.js'
+import { Field } from '../../../../../runtime/lib/page/ui/parts/form/field.js'
+import { Form } from '../../../../../runtime/lib/page/ui/parts/form/form.js'
+import { useSubmit } from '../../../../../runtime/lib/page/ui/parts/form/submit.js'
 import { fleetApi, type StationDetail } from '../fleet/api.js'
 import { may } from '../fleet/live.js'
 import { t } from '../i18n/index.js'
 import { enteredValue, isHarmless, linesOf, textOfLines } from '../model/entered.js'
-import { Field, SendForm } from './forms.js'
 
 /** What an operator does with a station. All of it is in the record. */
 export function StationActions({ station }: { station: StationDetail }) {
@@ -52,41 +54,40 @@ function Given({ station }: { station: StationDetail }) {
   const [name, setName] = useState(station.name)
   const [group, setGroup] = useState(station.group)
   const [labels, setLabels] = useState(textOfLines(station.labels))
-  const send = async () => {
+  const submission = useSubmit(async () => {
     const lines = linesOf(labels)
     if (!lines) throw new Error(t('actions.wrongLines'))
     await fleetApi.give(station.serial, { name, group, labels: lines })
     return t('actions.saved')
-  }
+  })
   return (
-    <SendForm label={t('actions.save')} send={send}>
+    <Form label={t('actions.save')} submission={submission}>
       <Field label={t('actions.name')} value={name} set={setName} help={t('actions.nameHelp')} />
       <Field label={t('list.group')} value={group} set={setGroup} />
       <Field label={t('station.labels')} value={labels} set={setLabels} rows={3} help={t('actions.labelsHelp')} />
-    </SendForm>
+    </Form>
   )
 }
 
 function Change({ serial }: { serial: string }) {
   const [name, setName] = useState('')
   const [value, setValue] = useState('')
-  const send = async () => {
-    const { errors = [], leftover, result } = await fleetApi.change(serial, { [name.trim()]: enteredValue(value) })
-    if (result !== 'ok') throw new Error(errors.map(({ message }) => message).join('; ') || result)
+  const submission = useSubmit(async () => {
+    const { leftover } = await fleetApi.change(serial, { [name.trim()]: enteredValue(value) })
     const unknown = Object.keys(leftover)
     if (unknown.length > 0) throw new Error(t('actions.unknown', { names: unknown.join(', ') }))
     return t('actions.changed')
-  }
+  })
   return (
-    <SendForm
+    <Form
       label={t('actions.send')}
-      send={send}
+      submission={submission}
       isDisabled={name.trim() === ''}
       caution={t('actions.changeText', { serial, name: name.trim(), value })}
     >
       <Field label={t('actions.parameter')} value={name} set={setName} help={t('actions.parameterHelp')} />
       <Field label={t('actions.value')} value={value} set={setValue} />
-    </SendForm>
+    </Form>
   )
 }
 
@@ -102,15 +103,15 @@ const known = [
 
 function Command({ serial }: { serial: string }) {
   const [command, setCommand] = useState('')
-  const send = async () => (await fleetApi.command(serial, command.trim())).answer || t('actions.sent')
+  const submission = useSubmit(async () => (await fleetApi.command(serial, command.trim())).answer || t('actions.sent'))
   return (
-    <SendForm
+    <Form
       label={t('actions.run')}
-      send={send}
+      submission={submission}
       isDisabled={command.trim() === ''}
       caution={isHarmless(command) ? '' : t('actions.commandText', { serial, command: command.trim() })}
     >
-      <Field label={t('actions.commandLine')} value={command} set={setCommand} list={known} />
-    </SendForm>
+      <Field label={t('actions.commandLine')} value={command} set={setCommand} suggest={known} />
+    </Form>
   )
 }

@@ -1,15 +1,22 @@
 import { useState } from 'preact/hooks'
+import { isReadOnly } from '../../../../../runtime/lib/page/ui/http.js'
+import { inputFrom } from '../../../../../runtime/lib/page/ui/model/form.js'
 import { Confirm } from '../../../../../runtime/lib/page/ui/parts/action.js'
 import { Card } from '../../../../../runtime/lib/page/ui/parts/card.js'
+import { Field } from '../../../../../runtime/lib/page/ui/parts/form/field.js'
+import { useSubmit } from '../../../../../runtime/lib/page/ui/parts/form/submit.js'
 import { useLoaded, Waiting } from '../../../../../runtime/lib/page/ui/parts/loaded.js'
 import { t } from '../i18n/index.js'
 import { actionText, cautionText } from '../i18n/plugin-texts.js'
-import { byPlugin, inputFrom } from '../model/form.js'
 import { api, type StationAction } from '../station/api.js'
-import { hello } from '../station/live.js'
 
-const secretInput = { type: 'password', autocomplete: 'off' } as const
 const load = () => api.actions()
+
+function byPlugin(all: readonly StationAction[]): [plugin: string, own: StationAction[]][] {
+  const found = new Map<string, StationAction[]>()
+  for (const one of all) found.set(one.plugin, [...(found.get(one.plugin) ?? []), one])
+  return [...found].sort(([a], [b]) => a.localeCompare(b))
+}
 
 /** Every action of every plugin, third-party ones too. */
 export function CommandsPage() {
@@ -21,10 +28,7 @@ export function CommandsPage() {
   }
   return (
     <>
-      <label>
-        {t('commands.search')}
-        <input type="search" value={text} onInput={({ currentTarget }) => setText(currentTarget.value)} />
-      </label>
+      <Field kind="search" label={t('commands.search')} value={text} set={setText} />
       <Waiting of={actions}>
         {(list) =>
           byPlugin(list.filter(matches)).map(([plugin, own]) => (
@@ -44,22 +48,8 @@ function ActionRow({ action }: { action: StationAction }) {
   const { name, caution, input } = action
   const [texts, setTexts] = useState<Readonly<Record<string, string>>>({})
   const fields = Object.entries(input.properties ?? {})
-  const [answer, setAnswer] = useState('')
-  const [isTrouble, setTrouble] = useState(false)
-  const [isRunning, setRunning] = useState(false)
   const [isAsking, setAsking] = useState(false)
-  const run = async () => {
-    setRunning(true)
-    setAnswer('')
-    try {
-      setAnswer(await api.run(name, inputFrom(input, texts)))
-      setTrouble(false)
-    } catch (error) {
-      setAnswer(error instanceof Error ? error.message : String(error))
-      setTrouble(true)
-    }
-    setRunning(false)
-  }
+  const { answer, isRunning, run } = useSubmit(() => api.run(name, inputFrom(input, texts)))
   return (
     <div class="command">
       <p>
@@ -67,26 +57,26 @@ function ActionRow({ action }: { action: StationAction }) {
       </p>
       <div class="row">
         {fields.map(([field, { title, writeOnly }]) => (
-          <label key={field}>
-            {fields.length > 1 ? (title ?? field) : t('commands.value', { name })}
-            <input
-              {...(writeOnly ? secretInput : { type: 'text' as const })}
-              value={texts[field] ?? ''}
-              onInput={({ currentTarget }) => setTexts({ ...texts, [field]: currentTarget.value })}
-            />
-          </label>
+          <Field
+            key={field}
+            label={fields.length > 1 ? (title ?? field) : t('commands.value', { name })}
+            kind={writeOnly ? 'secret' : 'text'}
+            isKnown
+            value={texts[field] ?? ''}
+            set={(text) => setTexts({ ...texts, [field]: text })}
+          />
         ))}
         <button
           type="button"
-          disabled={isRunning || (hello.value?.role === 'viewer' && !action.reads)}
+          disabled={isRunning || (isReadOnly.value && !action.reads)}
           onClick={() => (caution ? setAsking(true) : void run())}
           aria-label={t('commands.run', { name })}
         >
           {isRunning ? t('commands.running') : name}
         </button>
       </div>
-      <pre class={isTrouble ? 'trouble' : ''} role="status">
-        {answer}
+      <pre class={answer.isTrouble ? 'trouble' : ''} role="status">
+        {answer.text}
       </pre>
       {isAsking && (
         <Confirm

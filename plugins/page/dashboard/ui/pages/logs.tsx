@@ -1,8 +1,10 @@
 import { useState } from 'preact/hooks'
+import { isReadOnly } from '../../../../../runtime/lib/page/ui/http.js'
 import { Card } from '../../../../../runtime/lib/page/ui/parts/card.js'
+import { Field, Switch } from '../../../../../runtime/lib/page/ui/parts/form/field.js'
 import { locale, t } from '../i18n/index.js'
 import { logText } from '../model/log-file.js'
-import { droppedLines, hello, type LogLine, logLines } from '../station/live.js'
+import { droppedLines, type LogLine, logLines } from '../station/live.js'
 
 const levels = { 0: 'logs.all', 30: 'logs.info', 40: 'logs.warn', 50: 'logs.error' } as const
 type Level = keyof typeof levels
@@ -13,7 +15,7 @@ export function LogsPage() {
   const [level, setLevel] = useState<Level>(30)
   const [text, setText] = useState('')
   const [held, setHeld] = useState<readonly LogLine[]>()
-  if (hello.value?.role === 'viewer') return <p>{t('logs.operators')}</p>
+  if (isReadOnly.value) return <p>{t('logs.operators')}</p>
   const wanted = text.toLowerCase()
   const lines = (held ?? logLines.value).filter(
     (line) => line.level >= level && `${line.plugin} ${line.msg}`.toLowerCase().includes(wanted),
@@ -21,28 +23,18 @@ export function LogsPage() {
   return (
     <Card title={t('page.logs')} isPage>
       <div class="row">
-        <label>
-          {t('logs.level')}
-          <select value={level} onChange={({ currentTarget }) => setLevel(Number(currentTarget.value) as Level)}>
-            {(Object.keys(levels) as unknown as Level[]).map((one) => (
-              <option key={one} value={one}>
-                {t(levels[one])}
-              </option>
-            ))}
-          </select>
-        </label>
-        <label>
-          {t('logs.filter')}
-          <input type="text" value={text} onInput={({ currentTarget }) => setText(currentTarget.value)} />
-        </label>
-        <label class="switch">
-          <input
-            type="checkbox"
-            checked={held !== undefined}
-            onChange={({ currentTarget }) => setHeld(currentTarget.checked ? logLines.value : undefined)}
-          />
-          {t('logs.hold')}
-        </label>
+        <Field
+          label={t('logs.level')}
+          value={String(level)}
+          set={(one) => setLevel(Number(one) as Level)}
+          options={Object.entries(levels).map(([value, key]) => ({ value, text: t(key) }))}
+        />
+        <Field label={t('logs.filter')} value={text} set={setText} />
+        <Switch
+          label={t('logs.hold')}
+          isOn={held !== undefined}
+          set={(isHeld) => setHeld(isHeld ? logLines.value : undefined)}
+        />
       </div>
       <p class="quiet">
         {t('logs.count', { count: lines.length })}{' '}

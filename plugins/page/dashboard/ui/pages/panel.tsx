@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { reasonOf } from '../../../../../runtime/lib/page/ui/parts/form/submit.js'
 import { language, t } from '../i18n/index.js'
 import { place as placeNow } from '../place.js'
 import { panels } from '../station/live.js'
@@ -17,9 +18,7 @@ function Shown({ panel }: { panel: PanelEntry }) {
   const [trouble, setTrouble] = useState('')
   useEffect(() => {
     if (!place.current) return undefined
-    return openPanel(panel, place.current, (error) =>
-      setTrouble(error instanceof Error ? error.message : String(error)),
-    )
+    return openPanel(panel, place.current, (error) => setTrouble(reasonOf(error)))
   }, [])
   return (
     <>

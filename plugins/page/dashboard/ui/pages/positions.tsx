@@ -1,4 +1,5 @@
 import { useCallback } from 'preact/hooks'
+import { change } from '../../../../../runtime/lib/page/ui/http.js'
 import { Action } from '../../../../../runtime/lib/page/ui/parts/action.js'
 import { Card, FigureList } from '../../../../../runtime/lib/page/ui/parts/card.js'
 import { CopyButton } from '../../../../../runtime/lib/page/ui/parts/copy-button.js'
@@ -16,16 +17,10 @@ import { PppCard } from '../parts/ppp-card.js'
 import { RawCard } from '../parts/raw-card.js'
 import { KeepUnderName, loadSaved, SavedList } from '../parts/saved-positions.js'
 import { place } from '../place.js'
-import { api, type ChangeAnswer } from '../station/api.js'
+import { api } from '../station/api.js'
 import { document$ } from '../station/live.js'
 
 const load = async () => (await api.get<{ entries: HistoryEntry[] }>('/reference/history')).entries
-
-/** @throws the station's reason for rejecting it */
-function settled({ errors, result }: ChangeAnswer): string {
-  if (result === 'failed') throw new Error(errors?.map(({ message }) => message).join('; ') ?? result)
-  return t('positions.sent')
-}
 
 /** Which position the base announces, which ones it announced before, and the way back to them. */
 export function PositionsPage() {
@@ -111,7 +106,10 @@ function Present({ document }: { document: Json }) {
           <Action
             label={t(`positions.use.${other}`)}
             caution={<p>{t('positions.willUse')}</p>}
-            run={async () => settled(await api.change({ 'gnss-ref-chosen': other }))}
+            run={async () => {
+              await api.change({ 'gnss-ref-chosen': other })
+              return t('positions.sent')
+            }}
           />
         )}
       </div>
@@ -171,9 +169,9 @@ function Entry({ row, again, saved }: { row: HistoryRow } & Again) {
             </>
           }
           run={async () => {
-            const answer = settled(await api.post<ChangeAnswer>(`/reference/history/${id}`))
+            await change(`/reference/history/${id}`, { method: 'POST' })
             again()
-            return answer
+            return t('positions.sent')
           }}
         />
       )}

@@ -1,15 +1,20 @@
 import { useEffect, useState } from 'preact/hooks'
+import { Field } from '../../../../../runtime/lib/page/ui/parts/form/field.js'
 import { useLoaded, Waiting } from '../../../../../runtime/lib/page/ui/parts/loaded.js'
 import { t } from '../i18n/index.js'
 import { helpOf, labelOf } from '../i18n/plugin-texts.js'
-import { matches } from '../model/form.js'
 import { ParameterForm } from '../parts/forms/parameter-form.js'
 import { SettingsFileFold } from '../parts/forms/settings-file.js'
 import { ShowKeys } from '../parts/show-keys.js'
 import { place } from '../place.js'
-import { api } from '../station/api.js'
+import { api, type Parameter } from '../station/api.js'
 
 const load = () => api.parameters()
+
+const matches = (one: Parameter, wanted: string) =>
+  `${one.name} ${labelOf(one)} ${helpOf(one)} ${one.title} ${one.plugin} ${one.schema.description ?? ''}`
+    .toLowerCase()
+    .includes(wanted.trim().toLowerCase())
 
 /** Every parameter of every plugin, in sections: searched, reviewed before it is sent, and taken back. */
 export function SettingsPage() {
@@ -22,17 +27,10 @@ export function SettingsPage() {
     <Waiting of={parameters}>
       {(list) => (
         <>
-          <label>
-            {t('settings.search')}
-            <input type="search" value={wanted} onInput={({ currentTarget }) => setWanted(currentTarget.value)} />
-          </label>
+          <Field kind="search" label={t('settings.search')} value={wanted} set={setWanted} />
           <ShowKeys />
           <SettingsFileFold parameters={list} again={parameters.again} />
-          <ParameterForm
-            parameters={list}
-            isShown={(one) => matches(one, `${labelOf(one)} ${helpOf(one)}`, wanted)}
-            again={parameters.again}
-          />
+          <ParameterForm parameters={list} isShown={(one) => matches(one, wanted)} again={parameters.again} />
         </>
       )}
     </Waiting>

@@ -1,7 +1,9 @@
 /** Where corrections for a survey-in come from: entered, tried, then saved. With them the position is known to centimetres. */
 import { useState } from 'preact/hooks'
+import { isReadOnly } from '../../../../../runtime/lib/page/ui/http.js'
 import { Action } from '../../../../../runtime/lib/page/ui/parts/action.js'
 import { Card, Tone, type ToneName } from '../../../../../runtime/lib/page/ui/parts/card.js'
+import { Switch } from '../../../../../runtime/lib/page/ui/parts/form/field.js'
 import { useLoaded, Waiting } from '../../../../../runtime/lib/page/ui/parts/loaded.js'
 import { at, type Json, textAt } from '../../../../../runtime/lib/page/ui/station/document.js'
 import { figure, t, word } from '../i18n/index.js'
@@ -15,11 +17,9 @@ import {
   sourceFrom,
   sourceTroublesOf,
 } from '../model/casters.js'
-import { AddressFields } from '../parts/forms/address-fields.js'
-import { SecretField, TextField } from '../parts/forms/text-field.js'
+import { AddressFields, LoginFields } from '../parts/forms/caster-fields.js'
 import { TriedForm, useTried } from '../parts/forms/tried-form.js'
 import { type SourceTested, source } from '../station/casters.js'
-import { hello } from '../station/live.js'
 
 const load = () => source.read()
 const tones: Readonly<Record<string, ToneName>> = { streaming: 'good', waiting: 'broken', connecting: 'waiting' }
@@ -58,7 +58,7 @@ function Source({ stored, document, again }: { stored: CorrectionSource; documen
       )}
       {text !== '' && <p class="quiet">{sentence(text)}</p>}
       <div class="actions">
-        <button type="button" disabled={hello.value?.role === 'viewer'} onClick={() => setOpen(true)}>
+        <button type="button" disabled={isReadOnly.value} onClick={() => setOpen(true)}>
           {t(hasSource ? 'source.edit' : 'source.add')}
         </button>
         {hasSource && (
@@ -79,8 +79,6 @@ function Source({ stored, document, again }: { stored: CorrectionSource; documen
 function SourceForm(props: { stored: CorrectionSource; save: (sent: SentSource) => Promise<void>; close: () => void }) {
   const { close, save, stored } = props
   const [form, setForm] = useState<CasterForm>(() => sourceForm(stored))
-  const [isShown, setShown] = useState(false)
-  const keeps = keepsSourcePassword(form, stored)
   const wrong = sourceTroublesOf(form)
   const isWrong = Object.keys(wrong).length > 0
   const tried = useTried<SourceTested>(
@@ -92,7 +90,6 @@ function SourceForm(props: { stored: CorrectionSource; save: (sent: SentSource) 
     },
   )
   const troubles = tried.isChecked ? wrong : {}
-  const saidOf = (of: keyof typeof wrong) => troubles[of] && t(`casters.trouble.${troubles[of]}`)
   const set = (more: Partial<CasterForm>) => {
     setForm((now) => ({ ...now, ...more }))
     tried.forget()
@@ -105,32 +102,14 @@ function SourceForm(props: { stored: CorrectionSource; save: (sent: SentSource) 
       answer={(tested) => <Answer tested={tested} />}
       close={close}
     >
-      <AddressFields form={form} set={set} said={saidOf} />
-      <TextField
-        label={t('casters.mount')}
-        value={form.mount}
-        set={(mount) => set({ mount })}
-        trouble={saidOf('mount')}
-        help={t('source.mountHelp')}
+      <AddressFields form={form} set={set} troubles={troubles} />
+      <LoginFields
+        {...{ form, set, troubles }}
+        hasUser
+        mountHelp={t('source.mountHelp')}
+        keepsPassword={keepsSourcePassword(form, stored)}
       />
-      <TextField label={t('casters.user')} value={form.user} set={(user) => set({ user })} trouble={saidOf('user')} />
-      <SecretField
-        label={t('casters.password')}
-        value={form.password}
-        set={(password) => set({ password })}
-        trouble={saidOf('password')}
-        help={keeps ? t('casters.keeps') : ''}
-        isShown={isShown}
-        show={setShown}
-      />
-      <label class="switch">
-        <input
-          type="checkbox"
-          checked={form.tls}
-          onChange={({ currentTarget }) => set({ tls: currentTarget.checked })}
-        />
-        {t('casters.tls')}
-      </label>
+      <Switch label={t('casters.tls')} isOn={form.tls} set={(tls) => set({ tls })} />
     </TriedForm>
   )
 }

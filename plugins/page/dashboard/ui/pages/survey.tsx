@@ -168,8 +168,7 @@ function Buttons({ survey, document }: { survey: SurveyNow; document: Json }) {
   const isChosen = textAt(document, 'gnss.ref.chosen') === 'survey'
   const isServing = textAt(document, 'gnss.state.status') === 'fixed'
   const choose = async () => {
-    const { errors, result } = await api.change({ 'gnss-ref-chosen': 'survey' })
-    if (result === 'failed') throw new Error(errors?.map(({ message }) => message).join('; ') ?? result)
+    await api.change({ 'gnss-ref-chosen': 'survey' })
     return t('survey.chosen')
   }
   return (

@@ -1,13 +1,11 @@
 /** The table of antennas: which file it is of, whether it has the station's antenna, and another file instead. */
-import { useId, useState } from 'preact/hooks'
 import { Action } from '../../../../../runtime/lib/page/ui/parts/action.js'
-import { Outcome, Tone } from '../../../../../runtime/lib/page/ui/parts/card.js'
+import { Tone } from '../../../../../runtime/lib/page/ui/parts/card.js'
 import { useLoaded } from '../../../../../runtime/lib/page/ui/parts/loaded.js'
 import { figure, moment, t } from '../i18n/index.js'
 import { ownAntenna } from '../station/antennas.js'
 import { api } from '../station/api.js'
-import { hello } from '../station/live.js'
-import { upload } from '../station/upload.js'
+import { UploadForm } from './forms/upload-form.js'
 
 /** Nothing on a station without a place for it. */
 export function AntennaTable({ descriptor }: { descriptor: string }) {
@@ -37,59 +35,23 @@ export function AntennaTable({ descriptor }: { descriptor: string }) {
           )}
         </p>
       )}
-      <UploadTable done={again} />
+      <UploadForm
+        label={t('antennas.choose')}
+        accept=".atx"
+        help={t('antennas.help')}
+        send={t('antennas.send')}
+        target={({ name }) => ({
+          method: 'PUT',
+          path: `/antennas?name=${encodeURIComponent(name.slice(0, 80))}`,
+          lost: t('antennas.lost'),
+          stopped: t('antennas.lost'),
+        })}
+        done={() => {
+          again()
+          return t('settings.done')
+        }}
+      />
       {file && <Action label={t('antennas.remove')} caution={<p>{t('antennas.removeText')}</p>} run={remove} />}
     </section>
-  )
-}
-
-function UploadTable({ done }: { done: () => void }) {
-  const id = useId()
-  const [file, setFile] = useState<File>()
-  const [share, setShare] = useState<number>()
-  const [answer, setAnswer] = useState({ text: '', isTrouble: false })
-  const isRunning = share !== undefined
-  const send = async (event: Event) => {
-    event.preventDefault()
-    if (!file) return
-    setShare(0)
-    setAnswer({ text: '', isTrouble: false })
-    const path = `/antennas?name=${encodeURIComponent(file.name.slice(0, 80))}`
-    const texts = { lost: t('antennas.lost'), stopped: t('antennas.lost') }
-    try {
-      await upload({ method: 'PUT', path, ...texts }, file, setShare).done
-      setAnswer({ text: t('settings.done'), isTrouble: false })
-      done()
-    } catch (error) {
-      setAnswer({ text: error instanceof Error ? error.message : String(error), isTrouble: true })
-    }
-    setShare(undefined)
-  }
-  return (
-    <form onSubmit={send}>
-      <label for={`${id}-file`}>{t('antennas.choose')}</label>
-      <input
-        id={`${id}-file`}
-        type="file"
-        accept=".atx"
-        aria-describedby={`${id}-help`}
-        onChange={({ currentTarget }) => setFile(currentTarget.files?.[0])}
-      />
-      <p id={`${id}-help`} class="quiet">
-        {t('antennas.help')}
-      </p>
-      <div class="buttons">
-        <button type="submit" disabled={!file || isRunning || hello.value?.role === 'viewer'}>
-          {t('antennas.send')}
-        </button>
-      </div>
-      {isRunning && (
-        <>
-          <label for={`${id}-share`}>{t('update.sending', { percent: Math.round(share * 100) })}</label>
-          <progress id={`${id}-share`} max={1} value={share} />
-        </>
-      )}
-      <Outcome {...answer} />
-    </form>
   )
 }

@@ -1,5 +1,6 @@
 /** Above every page: a change on trial. */
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { useSubmit } from '../../../../../runtime/lib/page/ui/parts/form/submit.js'
 import { useLoaded } from '../../../../../runtime/lib/page/ui/parts/loaded.js'
 import { at, errorsOf } from '../../../../../runtime/lib/page/ui/station/document.js'
 import { t } from '../i18n/index.js'
@@ -44,7 +45,6 @@ function Countdown({ trial: { left_s, parameters } }: { trial: Trial }) {
   const all = useLoaded(loadParameters).value ?? []
   const [now_ms, setNow] = useState(() => performance.now())
   const [whole_s] = useState(left_s)
-  const [trouble, setTrouble] = useState('')
   // The station says how long at every change of its document; between two of them this page counts itself.
   const end_ms = useRef({ said_s: left_s, at_ms: performance.now() + left_s * 1_000 })
   if (end_ms.current.said_s !== left_s) end_ms.current = { said_s: left_s, at_ms: performance.now() + left_s * 1_000 }
@@ -53,8 +53,10 @@ function Countdown({ trial: { left_s, parameters } }: { trial: Trial }) {
     return () => clearInterval(timer)
   }, [])
   const now_s = Math.max(0, Math.ceil((end_ms.current.at_ms - now_ms) / 1_000))
-  const end = (action: string) =>
-    void api.run(action).catch((error: unknown) => setTrouble(error instanceof Error ? error.message : String(error)))
+  const { answer, run } = useSubmit(async (action: string) => {
+    await api.run(action)
+    return ''
+  })
   const names = parameters
     .map((name) => {
       const found = all.find((one) => one.name === name)
@@ -69,15 +71,15 @@ function Countdown({ trial: { left_s, parameters } }: { trial: Trial }) {
       </p>
       <progress max={whole_s} value={now_s} aria-hidden="true" />
       <div class="buttons">
-        <button type="button" onClick={() => end('undo-change')}>
+        <button type="button" onClick={() => void run('undo-change')}>
           {t('trial.undo')}
         </button>
-        <button type="button" class="main" onClick={() => end('confirm-change')}>
+        <button type="button" class="main" onClick={() => void run('confirm-change')}>
           {t('trial.keep')}
         </button>
       </div>
       <p class="trouble" role="status">
-        {trouble}
+        {answer.text}
       </p>
     </section>
   )

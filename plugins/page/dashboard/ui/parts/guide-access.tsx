@@ -1,11 +1,14 @@
 /** The first step of the guide: one button saves what was entered and opens the next step. */
 import { useState } from 'preact/hooks'
 import { Tone } from '../../../../../runtime/lib/page/ui/parts/card.js'
+import { Field } from '../../../../../runtime/lib/page/ui/parts/form/field.js'
+import { Form } from '../../../../../runtime/lib/page/ui/parts/form/form.js'
+import { useSubmit } from '../../../../../runtime/lib/page/ui/parts/form/submit.js'
 import type { Loaded } from '../../../../../runtime/lib/page/ui/parts/loaded.js'
 import { t } from '../i18n/index.js'
+import { newPassword } from '../model/password.js'
 import { api, type Parameter, session } from '../station/api.js'
 import { leastPassword, PasswordForm } from './forms/password-form.js'
-import { SecretField, TextField } from './forms/text-field.js'
 
 /** The name of the station, and its password. Both can be left empty. @param props.next label of the button */
 export function AccessStep(props: { parameters: Loaded<Parameter[]>; next: string; done: () => void }) {
@@ -13,32 +16,19 @@ export function AccessStep(props: { parameters: Loaded<Parameter[]>; next: strin
   const stored = parameters.value?.find(({ name }) => name === 'station-name')
   const [name, setName] = useState<string>()
   const [password, setPassword] = useState('')
-  const [isShown, setShown] = useState(false)
-  const [isRunning, setRunning] = useState(false)
-  const [trouble, setTrouble] = useState('')
+  const [isChecked, setChecked] = useState(false)
   const isClosed = session.value?.login === true
 
-  const save = async () => {
+  const submission = useSubmit(async () => {
     if (stored && name !== undefined && name !== stored.value) {
-      const { result, errors = [] } = await api.change({ [stored.name]: name.trim() })
-      if (result === 'failed') throw new Error(errors.map(({ message }) => message).join('; '))
+      await api.change({ [stored.name]: name.trim() })
       parameters.again()
     }
     if (password !== '') session.value = await api.setPassword({ role: 'operator', password })
-  }
-  const submit = async (event: Event) => {
-    event.preventDefault()
-    if (password !== '' && password.length < leastPassword)
-      return setTrouble(t('password.short', { least: leastPassword }))
-    setRunning(true)
-    try {
-      await save()
-      done()
-    } catch (error) {
-      setTrouble(error instanceof Error ? error.message : String(error))
-    }
-    setRunning(false)
-  }
+    done()
+    return ''
+  })
+  const isShort = password !== '' && password.length < leastPassword
   return (
     <>
       {isClosed && (
@@ -52,9 +42,9 @@ export function AccessStep(props: { parameters: Loaded<Parameter[]>; next: strin
           </details>
         </>
       )}
-      <form onSubmit={(event) => void submit(event)} noValidate>
+      <Form submission={submission} label={next} isWrong={isShort} attempted={() => setChecked(true)}>
         {stored && (
-          <TextField
+          <Field
             label={t('guide.name')}
             value={name ?? String(stored.value ?? '')}
             set={setName}
@@ -62,25 +52,17 @@ export function AccessStep(props: { parameters: Loaded<Parameter[]>; next: strin
           />
         )}
         {!isClosed && (
-          <SecretField
+          <Field
+            kind="secret"
             label={t('password.first')}
             value={password}
             set={setPassword}
             help={t('guide.passwordHelp')}
-            isShown={isShown}
-            show={setShown}
-            suggests
+            trouble={isChecked && isShort ? t('password.short', { least: leastPassword }) : ''}
+            generate={newPassword}
           />
         )}
-        <p class="trouble" role="alert">
-          {trouble}
-        </p>
-        <div class="buttons">
-          <button type="submit" class="main" disabled={isRunning}>
-            {isRunning ? t('commands.running') : next}
-          </button>
-        </div>
-      </form>
+      </Form>
     </>
   )
 }

@@ -7,10 +7,7 @@ import { api } from '../station/api.js'
 import { document$ } from '../station/live.js'
 
 async function surveyed(isEntered: boolean): Promise<string> {
-  if (isEntered) {
-    const { errors, result } = await api.change({ 'gnss-ref-chosen': 'survey' })
-    if (result === 'failed') throw new Error(errors?.map(({ message }) => message).join('; ') ?? result)
-  }
+  if (isEntered) await api.change({ 'gnss-ref-chosen': 'survey' })
   return api.run('start-survey-in')
 }
 
@@ -60,8 +57,7 @@ export function TakeBack() {
         label={t('moved.takeBack')}
         caution={<p>{t('moved.takeBackWarning')}</p>}
         run={async () => {
-          const { errors, result } = await api.change({ 'gnss-ref-chosen': chosen })
-          if (result === 'failed') throw new Error(errors?.map(({ message }) => message).join('; ') ?? result)
+          await api.change({ 'gnss-ref-chosen': chosen })
           return t('moved.takenBack')
         }}
       />

@@ -1,13 +1,16 @@
 /** A position from a PPP service: asked for, waited for, looked at, used. */
+
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { change, post } from '../../../../../runtime/lib/page/ui/http.js'
 import { Action } from '../../../../../runtime/lib/page/ui/parts/action.js'
 import { Card, FigureList, Tone } from '../../../../../runtime/lib/page/ui/parts/card.js'
+import { Field } from '../../../../../runtime/lib/page/ui/parts/form/field.js'
 import { useLoaded } from '../../../../../runtime/lib/page/ui/parts/loaded.js'
 import { figure, moment, t, word } from '../i18n/index.js'
 import { enuText, lengthText } from '../i18n/lengths.js'
 import { sentence } from '../i18n/plugin-texts.js'
 import { isLastDayUsable, type RawDay, type RawFiles, usableDays } from '../model/raw-days.js'
-import { api, type ChangeAnswer, type Parameter } from '../station/api.js'
+import { api, type Parameter } from '../station/api.js'
 import { SettingForm } from './forms/setting-form.js'
 import { TimePlot } from './plots/time-plot.js'
 import { ReportForm } from './report-form.js'
@@ -115,17 +118,18 @@ function Job({ again, days, ppp: { job } }: { ppp: Ppp; days: readonly RawDay[];
     return (
       <>
         {days.length > 0 && (
-          <label>
-            {t('ppp.session')}{' '}
-            <select value={from} onChange={({ currentTarget }) => setFrom(currentTarget.value)}>
-              <option value="">{t('ppp.lastDay')}</option>
-              {days.map(({ day, from_s, hours }) => (
-                <option key={day} value={from_s}>
-                  {t('ppp.day', { day: `${day} UTC`, hours: figure(hours, 1, 'h') })}
-                </option>
-              ))}
-            </select>
-          </label>
+          <Field
+            label={t('ppp.session')}
+            value={from}
+            set={setFrom}
+            options={[
+              { value: '', text: t('ppp.lastDay') },
+              ...days.map(({ day, from_s, hours }) => ({
+                value: String(from_s),
+                text: t('ppp.day', { day: `${day} UTC`, hours: figure(hours, 1, 'h') }),
+              })),
+            ]}
+          />
         )}
         <Action label={t('ppp.begin')} run={begin} isMain />
       </>
@@ -146,8 +150,7 @@ function Result({ again, result, used }: { result: PppResult; again: () => void;
   const { acc, doubts, drift, epoch, frame, offset } = result.preview
   const isDoubtful = doubts.length > 0
   const apply = async () => {
-    const answer = await api.send<ChangeAnswer>('POST', `/ppp/results/${result.id}/apply`, { force: isDoubtful })
-    if (answer.result === 'failed') throw new Error(answer.errors?.map(({ message }) => message).join('; '))
+    await change(`/ppp/results/${result.id}/apply`, post({ force: isDoubtful }))
     used()
     return t('positions.sent')
   }

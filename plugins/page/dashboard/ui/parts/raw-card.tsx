@@ -1,7 +1,9 @@
 /** Raw data by day, as RINEX: the way to a position that is exact. */
+
 import { useState } from 'preact/hooks'
 import { Card, Tone } from '../../../../../runtime/lib/page/ui/parts/card.js'
 import { DataTable } from '../../../../../runtime/lib/page/ui/parts/data-table.js'
+import { Field } from '../../../../../runtime/lib/page/ui/parts/form/field.js'
 import { useLoaded } from '../../../../../runtime/lib/page/ui/parts/loaded.js'
 import { figure, t, word } from '../i18n/index.js'
 import { type RawDay, type RawFiles, type RawPreset, rawDays, rawPresets, rinexLink } from '../model/raw-days.js'
@@ -51,16 +53,12 @@ export function RawCard() {
       </details>
       {days.length > 0 && (
         <>
-          <label>
-            {t('raw.preset')}{' '}
-            <select value={preset} onChange={({ currentTarget }) => setPreset(currentTarget.value as RawPreset)}>
-              {rawPresets.map((one) => (
-                <option key={one} value={one}>
-                  {t(`raw.preset.${one}`)}
-                </option>
-              ))}
-            </select>
-          </label>
+          <Field
+            label={t('raw.preset')}
+            value={preset}
+            set={(one) => setPreset(one as RawPreset)}
+            options={rawPresets.map((one) => ({ value: one, text: t(`raw.preset.${one}`) }))}
+          />
           <DataTable label={t('raw.title')} columns={columnsOf(preset)} rows={days} keyOf={({ day }) => day} />
         </>
       )}

@@ -1,14 +1,15 @@
 /** Positions that a person keeps under a name: use, rename, delete. */
 import { useState } from 'preact/hooks'
+import { change } from '../../../../../runtime/lib/page/ui/http.js'
 import { Action } from '../../../../../runtime/lib/page/ui/parts/action.js'
 import { FigureList } from '../../../../../runtime/lib/page/ui/parts/card.js'
+import { Field } from '../../../../../runtime/lib/page/ui/parts/form/field.js'
 import { figure, moment, t } from '../i18n/index.js'
 import { lengthText } from '../i18n/lengths.js'
 import { distance_m, toGeodetic } from '../model/gnss/geodesy.js'
 import { type Place, type SavedPlace, savedOf } from '../model/gnss/positions.js'
-import { api, type ChangeAnswer } from '../station/api.js'
+import { api } from '../station/api.js'
 import type { Point } from '../station/messages.js'
-import { TextField } from './forms/text-field.js'
 
 export const loadSaved = async () => (await api.get<{ entries: SavedPlace[] }>('/reference/saved')).entries
 
@@ -66,8 +67,7 @@ function Saved({
             </>
           }
           run={async () => {
-            const { errors = [], result } = await api.post<ChangeAnswer>(url)
-            if (result === 'failed') throw new Error(errors.map(({ message }) => message).join('; '))
+            await change(url, { method: 'POST' })
             used()
             return t('positions.sent')
           }}
@@ -114,7 +114,7 @@ function Named({ summary, start, run }: { summary: string; start: string; run: (
   return (
     <details>
       <summary>{summary}</summary>
-      <TextField label={t('saved.name')} value={name} set={setName} />
+      <Field label={t('saved.name')} value={name} set={setName} />
       <Action
         label={t('saved.save')}
         isDisabled={name.trim() === '' || name.trim() === start}

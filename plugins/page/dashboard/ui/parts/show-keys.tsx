@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals'
+import { Switch } from '../../../../../runtime/lib/page/ui/parts/form/field.js'
 import { t } from '../i18n/index.js'
 
 const stored = 'rtk-base-keys'
@@ -22,10 +23,5 @@ export function ShowKeys() {
       localStorage.setItem(stored, isOn ? '1' : '0')
     } catch {}
   }
-  return (
-    <label class="switch">
-      <input type="checkbox" checked={keysShown.value} onChange={({ currentTarget }) => set(currentTarget.checked)} />
-      {t('settings.showKeys')}
-    </label>
-  )
+  return <Switch label={t('settings.showKeys')} isOn={keysShown.value} set={set} />
 }

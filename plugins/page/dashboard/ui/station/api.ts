@@ -1,6 +1,7 @@
 /** The station's operations, over the same HTTP interface that programs use. */
 import {
   ask,
+  change,
   json,
   type LoginRole,
   post,
@@ -8,6 +9,7 @@ import {
   sessions,
   withBody,
 } from '../../../../../runtime/lib/page/ui/http.js'
+import type { Schema } from '../../../../../runtime/lib/page/ui/model/form.js'
 
 export { type LoginRole, loginWanted, Refused, type Session, session } from '../../../../../runtime/lib/page/ui/http.js'
 
@@ -23,25 +25,6 @@ export interface Parameter {
   secret: boolean
   endsLink: boolean
   onTrial: boolean
-}
-/** JSON Schema, as far as forms need it. */
-export interface Schema {
-  type?: string
-  title?: string
-  description?: string
-  writeOnly?: boolean
-  minimum?: number
-  maximum?: number
-  minLength?: number
-  maxLength?: number
-  pattern?: string
-  const?: unknown
-  enum?: readonly unknown[]
-  anyOf?: readonly Schema[]
-  items?: Schema
-  maxItems?: number
-  properties?: Record<string, Schema>
-  required?: readonly string[]
 }
 export interface StationAction {
   name: string
@@ -61,11 +44,6 @@ export interface PluginReport {
   state: string
   reason: string
 }
-export interface ChangeAnswer {
-  result: 'ok' | 'failed'
-  leftover: Record<string, unknown>
-  errors?: { name: string; message: string }[]
-}
 export interface HistorySeries {
   t: number
   interval_s: number
@@ -80,7 +58,8 @@ export const api = {
   plugins: () => json<PluginReport[]>('/plugins'),
   setPassword: (wanted: { role: LoginRole; password: string | null; old?: string }) =>
     json<Session>('/password', post(wanted)),
-  change: (values: Record<string, unknown>) => json<ChangeAnswer>('/change', post(values)),
+  /** @throws ValuesRefused */
+  change: (values: Readonly<Record<string, unknown>>) => change('/change', post(values)),
   act: (name: string, input: Readonly<Record<string, unknown>> = {}) =>
     json<ActionAnswer>(`/actions/${encodeURIComponent(name)}`, post(input)),
   /** The text of the answer. */

@@ -1,6 +1,8 @@
 /** The casters that the station pushes to, and the one that it gets corrections from. Passwords are sent, never read. */
+
+import { change, withBody } from '../../../../../runtime/lib/page/ui/http.js'
 import type { Caster, CorrectionSource, SentCaster, SentSource } from '../model/casters.js'
-import { api, type ChangeAnswer, Refused } from './api.js'
+import { api } from './api.js'
 
 export const casterChecks = ['resolved', 'connected', 'tls', 'login', 'mount'] as const
 export type CasterCheck = (typeof casterChecks)[number]
@@ -18,11 +20,8 @@ export interface CasterTested {
 
 export const casters = {
   list: async () => (await api.get<{ casters: Caster[] }>('/ntrip-server')).casters,
-  /** @throws Refused where the station does not take it */
-  save: async (list: readonly SentCaster[]): Promise<void> => {
-    const { result, errors = [] } = await api.send<ChangeAnswer>('PUT', '/ntrip-server', { casters: list })
-    if (result === 'failed') throw new Refused(400, errors.map(({ message }) => message).join('; '))
-  },
+  /** @throws ValuesRefused */
+  save: (list: readonly SentCaster[]) => change('/ntrip-server', withBody('PUT', { casters: list })),
   /** Takes up to 15 s; nothing is stored. */
   test: (caster: SentCaster) => api.send<CasterTested>('POST', '/ntrip-server/test', { caster }),
 }
@@ -42,11 +41,8 @@ export interface SourceTested {
 
 export const source = {
   read: async () => (await api.get<{ source: CorrectionSource }>('/ntrip-client')).source,
-  /** @throws Refused where the station does not take it */
-  save: async (sent: SentSource): Promise<void> => {
-    const { result, errors = [] } = await api.send<ChangeAnswer>('PUT', '/ntrip-client', { source: sent })
-    if (result === 'failed') throw new Refused(400, errors.map(({ message }) => message).join('; '))
-  },
+  /** @throws ValuesRefused */
+  save: (sent: SentSource) => change('/ntrip-client', withBody('PUT', { source: sent })),
   /** Takes up to 22 s; nothing is stored. */
   test: (sent: SentSource) => api.send<SourceTested>('POST', '/ntrip-client/test', { source: sent }),
 }

@@ -48,7 +48,7 @@ function stationFor(undo: (() => void)[], attempt: (fn: () => void) => void): Pa
       if (!/^\/(?!\/)/.test(path)) return Promise.reject(new Error(`${path}: a path of this station begins with one /`))
       return api.get(path)
     },
-    change: (values) => api.change(values),
+    change: (values) => api.send('POST', '/change', values),
     act: (name, input) => api.act(name, input),
     language: language.value,
   }

@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { isReadOnly } from '../http.js'
 import { t } from '../i18n.js'
 import { sentence } from '../spoken.js'
+import { useSubmit } from './form/submit.js'
 import { useModal } from './modal.js'
 
 /** What the answer says is over then, such as a restart. */
@@ -20,24 +21,13 @@ export function Action(props: {
   name?: string
 }) {
   const { caution, isDisabled, isMain, label, name, run } = props
-  const [answer, setAnswer] = useState({ text: '', isTrouble: false })
-  const [isRunning, setRunning] = useState(false)
+  const { answer, isRunning, run: start, tell } = useSubmit(async () => sentence((await run()).trim()))
   const [isAsking, setAsking] = useState(false)
   useEffect(() => {
     if (answer.text === '' || answer.isTrouble) return
-    const timer = setTimeout(() => setAnswer({ text: '', isTrouble: false }), answer_ms)
+    const timer = setTimeout(() => tell(''), answer_ms)
     return () => clearTimeout(timer)
   }, [answer])
-  const start = async () => {
-    if (isRunning) return
-    setRunning(true)
-    try {
-      setAnswer({ text: sentence((await run()).trim()), isTrouble: false })
-    } catch (error) {
-      setAnswer({ text: error instanceof Error ? error.message : String(error), isTrouble: true })
-    }
-    setRunning(false)
-  }
   return (
     <div class="action">
       <button

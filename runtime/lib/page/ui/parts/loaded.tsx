@@ -2,6 +2,7 @@ import type { ComponentChildren, FunctionComponent } from 'preact'
 import { useCallback, useEffect, useState } from 'preact/hooks'
 import { loginWanted } from '../http.js'
 import { t } from '../i18n.js'
+import { reasonOf } from './form/submit.js'
 
 export interface Loaded<T> {
   readonly value: T | undefined
@@ -19,7 +20,7 @@ export function useLoaded<T>(load: () => Promise<T>): Loaded<T> {
         setValue(() => found)
         setTrouble('')
       },
-      (error: unknown) => setTrouble(error instanceof Error ? error.message : String(error)),
+      (error: unknown) => setTrouble(reasonOf(error)),
     )
   }, [load])
   const isAsked = loginWanted.value !== ''

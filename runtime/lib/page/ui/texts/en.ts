@@ -98,6 +98,19 @@ export const shared = {
   'links.ago': '{time} ago',
   'logins.copy': 'Copy',
   'logins.copied': 'Copied',
+  'password.make': 'Suggest one',
+  'settings.on': 'on',
+  'settings.off': 'off',
+  'settings.addRow': 'Add',
+  'settings.removeRow': 'Remove {at}',
+  'settings.row': 'Value',
+  'settings.wrong.number': 'This is not a number.',
+  'settings.wrong.whole': 'Only whole numbers.',
+  'settings.wrong.between': 'Only {least} to {most}.',
+  'settings.wrong.least': 'At least {least}.',
+  'settings.wrong.most': 'At most {most}.',
+  'settings.wrong.host': 'A host name or an address, without http:// and port. The port has a field of its own.',
+  'settings.wrong.longest': 'At most {longest} characters.',
 }
 
 export type SharedKey = keyof typeof shared

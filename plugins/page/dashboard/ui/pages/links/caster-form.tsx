@@ -1,6 +1,7 @@
 /** One caster to push to: entered, tried, then saved. */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Tone, type ToneName } from '../../../../../../runtime/lib/page/ui/parts/card.js'
+import { Options, Switch } from '../../../../../../runtime/lib/page/ui/parts/form/field.js'
 import { t } from '../../i18n/index.js'
 import { sentence } from '../../i18n/plugin-texts.js'
 import {
@@ -14,8 +15,7 @@ import {
   type SentCaster,
   troublesOf,
 } from '../../model/casters.js'
-import { AddressFields } from '../../parts/forms/address-fields.js'
-import { SecretField, TextField } from '../../parts/forms/text-field.js'
+import { AddressFields, LoginFields } from '../../parts/forms/caster-fields.js'
 import { TriedForm, useTried } from '../../parts/forms/tried-form.js'
 import { type CasterTested, type CheckState, casterChecks, casters } from '../../station/casters.js'
 
@@ -30,7 +30,6 @@ export function CasterForm(props: {
 }) {
   const { all, before, close, preset, save } = props
   const [form, setForm] = useState<Form>(() => (before ? formOf(before) : presets[preset]))
-  const [isShown, setShown] = useState(false)
   const fields = useRef<HTMLFormElement>(null)
   useEffect(() => {
     fields.current?.querySelector<HTMLInputElement>('.entry input')?.focus()
@@ -48,7 +47,6 @@ export function CasterForm(props: {
     },
   )
   const troubles = tried.isChecked ? wrong : {}
-  const said = (of: keyof typeof wrong) => troubles[of] && t(`casters.trouble.${troubles[of]}`)
   const set = (more: Partial<Form>) => {
     setForm((now) => ({ ...now, ...more }))
     tried.forget()
@@ -66,45 +64,19 @@ export function CasterForm(props: {
       form={fields}
     >
       <p class="rule">{t(`casters.rule.${preset}`)}</p>
-      {preset === 'own' && <AddressFields form={form} set={set} said={said} />}
-      <TextField
-        label={t('casters.mount')}
-        value={form.mount}
-        set={(mount) => set({ mount })}
-        trouble={said('mount')}
-      />
-      {form.version === 2 && (
-        <TextField label={t('casters.user')} value={form.user} set={(user) => set({ user })} trouble={said('user')} />
-      )}
-      <SecretField
-        label={t('casters.password')}
-        value={form.password}
-        set={(password) => set({ password })}
-        trouble={said('password')}
-        help={keeps ? t('casters.keeps') : ''}
-        isShown={isShown}
-        show={setShown}
-      />
+      {preset === 'own' && <AddressFields {...{ form, set, troubles }} />}
+      <LoginFields {...{ form, set, troubles }} hasUser={form.version === 2} keepsPassword={keeps} />
       <details open={preset !== 'own' && isAddressWrong}>
         <summary>{t(preset === 'own' ? 'casters.protocol' : 'casters.address')}</summary>
-        {preset !== 'own' && <AddressFields form={form} set={set} said={said} />}
-        <fieldset>
-          <legend>{t('casters.version')}</legend>
-          {([1, 2] as const).map((version) => (
-            <label key={version} class="switch">
-              <input type="radio" name="version" checked={form.version === version} onChange={() => set({ version })} />
-              {t(`casters.version.${version}`)}
-            </label>
-          ))}
-        </fieldset>
-        <label class="switch">
-          <input
-            type="checkbox"
-            checked={form.tls}
-            onChange={({ currentTarget }) => set({ tls: currentTarget.checked })}
-          />
-          {t('casters.tls')}
-        </label>
+        {preset !== 'own' && <AddressFields {...{ form, set, troubles }} />}
+        <Options
+          label={t('casters.version')}
+          options={[1, 2] as const}
+          textOf={(version) => t(`casters.version.${version}`)}
+          value={form.version}
+          set={(version) => set({ version })}
+        />
+        <Switch label={t('casters.tls')} isOn={form.tls} set={(tls) => set({ tls })} />
       </details>
     </TriedForm>
   )

@@ -1,7 +1,11 @@
 /** The casters that this station pushes to: whether each has the stream, its switch, and a new one. */
+
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { isReadOnly } from '../../../../../../runtime/lib/page/ui/http.js'
 import { Action } from '../../../../../../runtime/lib/page/ui/parts/action.js'
 import { Card, FigureList, Tone } from '../../../../../../runtime/lib/page/ui/parts/card.js'
+import { Switch } from '../../../../../../runtime/lib/page/ui/parts/form/field.js'
+import { useSubmit } from '../../../../../../runtime/lib/page/ui/parts/form/submit.js'
 import { useLoaded } from '../../../../../../runtime/lib/page/ui/parts/loaded.js'
 import { at, type Json, listAt } from '../../../../../../runtime/lib/page/ui/station/document.js'
 import { type Push, toneOf } from '../../../../../../runtime/lib/page/ui/station/links.js'
@@ -19,7 +23,6 @@ import {
   switched,
 } from '../../model/casters.js'
 import { casters } from '../../station/casters.js'
-import { hello } from '../../station/live.js'
 import { CasterForm } from './caster-form.js'
 
 const load = () => casters.list()
@@ -81,7 +84,7 @@ function CasterList({ pushes, isIdle }: { pushes: readonly Push[]; isIdle: boole
         ),
       )}
       {pushes.some(({ state }) => state === 'accepted') && <p class="quiet">{t('links.proof')}</p>}
-      {all.length < most && hello.value?.role !== 'viewer' && (
+      {all.length < most && !isReadOnly.value && (
         <div class="command">
           <h3>{t('casters.add')}</h3>
           <div class="presets">
@@ -114,23 +117,17 @@ function CasterRow(props: {
   edit: () => void
 }) {
   const { caster, change, edit, isIdle, isNew, push } = props
-  const [trouble, setTrouble] = useState('')
   const { enabled: isOn = true } = caster
   const name = nameOf(caster)
   const state = !isOn ? 'off' : (push?.state ?? 'connecting')
-  const isViewer = hello.value?.role === 'viewer'
   const row = useRef<HTMLDivElement>(null)
   useEffect(() => {
     if (isNew) row.current?.scrollIntoView({ block: 'center' })
   }, [isNew])
-  const turn = async (wanted: boolean) => {
-    setTrouble('')
-    try {
-      await change(caster, switched(caster, wanted))
-    } catch (error) {
-      setTrouble(error instanceof Error ? error.message : String(error))
-    }
-  }
+  const { answer, run } = useSubmit(async (wanted: boolean) => {
+    await change(caster, switched(caster, wanted))
+    return ''
+  })
   return (
     <div class="command" ref={row}>
       <div class="way">
@@ -138,16 +135,13 @@ function CasterRow(props: {
           {caster.host}
           <span class="quiet"> {caster.mount}</span>
         </h3>
-        <label class="switch">
-          <input
-            type="checkbox"
-            checked={isOn}
-            disabled={isViewer}
-            aria-label={t('casters.switch', { name })}
-            onChange={({ currentTarget }) => void turn(currentTarget.checked)}
-          />
-          {t(isOn ? 'guide.state.on' : 'guide.state.off')}
-        </label>
+        <Switch
+          label={t(isOn ? 'guide.state.on' : 'guide.state.off')}
+          spoken={t('casters.switch', { name })}
+          isOn={isOn}
+          set={(wanted) => void run(wanted)}
+          disabled={isReadOnly.value}
+        />
       </div>
       <p>
         <Tone tone={toneOf(state)}>{word('links.push', state)}</Tone>
@@ -160,7 +154,7 @@ function CasterRow(props: {
         )}
       </p>
       {isOn && push?.text && <p>{isIdle && state === 'waiting' ? t('casters.idle') : localTimes(said(push.text))}</p>}
-      {trouble && <p class="trouble">{trouble}</p>}
+      {answer.isTrouble && <p class="trouble">{answer.text}</p>}
       <details>
         <summary>{t('casters.more')}</summary>
         <FigureList
@@ -174,7 +168,7 @@ function CasterRow(props: {
           ]}
         />
         <div class="actions">
-          <button type="button" disabled={isViewer} aria-label={t('casters.editOf', { name })} onClick={edit}>
+          <button type="button" disabled={isReadOnly.value} aria-label={t('casters.editOf', { name })} onClick={edit}>
             {t('casters.edit')}
           </button>
           <Action

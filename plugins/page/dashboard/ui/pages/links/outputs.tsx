@@ -1,13 +1,14 @@
 import { useState } from 'preact/hooks'
+import { isReadOnly } from '../../../../../../runtime/lib/page/ui/http.js'
 import { Confirm } from '../../../../../../runtime/lib/page/ui/parts/action.js'
 import { Card, Tone, type ToneName } from '../../../../../../runtime/lib/page/ui/parts/card.js'
+import { useSubmit } from '../../../../../../runtime/lib/page/ui/parts/form/submit.js'
 import { type Json, listAt, numberAt, textAt } from '../../../../../../runtime/lib/page/ui/station/document.js'
 import { toneOf } from '../../../../../../runtime/lib/page/ui/station/links.js'
 import { figure, t, word } from '../../i18n/index.js'
 import { said } from '../../i18n/plugin-texts.js'
 import { castersOf, type OutputRow, type OutputState, outputRows, pushStateOf } from '../../model/outputs.js'
 import { api } from '../../station/api.js'
-import { hello } from '../../station/live.js'
 
 const tones: Readonly<Record<OutputState, ToneName>> = {
   on: 'good',
@@ -100,31 +101,22 @@ function detailOf({ output, state }: OutputRow, document: Json): string {
 /** Off takes the corrections from rovers, so it is asked for; on is done at once. */
 function Switch({ row: { output, rovers = 0, state }, parameter }: { row: OutputRow; parameter: string }) {
   const [isAsking, setAsking] = useState(false)
-  const [isRunning, setRunning] = useState(false)
-  const [trouble, setTrouble] = useState('')
+  const { answer, isRunning, run } = useSubmit(async (wanted: boolean) => {
+    await api.change({ [parameter]: wanted ? 1 : 0 })
+    return ''
+  })
   const isOn = state !== 'off'
   const name = t(`guide.output.${output}`)
-  const turn = async (wanted: boolean) => {
-    setRunning(true)
-    setTrouble('')
-    try {
-      const { result, errors = [] } = await api.change({ [parameter]: wanted ? 1 : 0 })
-      if (result === 'failed') setTrouble(errors.map(({ message }) => message).join('; '))
-    } catch (error) {
-      setTrouble(error instanceof Error ? error.message : String(error))
-    }
-    setRunning(false)
-  }
   return (
     <div>
       <label class="switch">
         <input
           type="checkbox"
           checked={isOn}
-          disabled={isRunning || hello.value?.role === 'viewer'}
+          disabled={isRunning || isReadOnly.value}
           aria-label={name}
           onClick={(event) => {
-            if (!isOn) return void turn(true)
+            if (!isOn) return void run(true)
             // It stays on until the question is answered.
             event.preventDefault()
             setAsking(true)
@@ -133,7 +125,7 @@ function Switch({ row: { output, rovers = 0, state }, parameter }: { row: Output
         {t(isOn ? 'guide.state.on' : 'guide.state.off')}
       </label>
       <p class="trouble" role="status">
-        {trouble}
+        {answer.text}
       </p>
       {isAsking && (
         <Confirm
@@ -141,7 +133,7 @@ function Switch({ row: { output, rovers = 0, state }, parameter }: { row: Output
           yes={t('outputs.offYes')}
           answer={(isYes) => {
             setAsking(false)
-            if (isYes) void turn(false)
+            if (isYes) void run(false)
           }}
         >
           <p>

@@ -3,12 +3,14 @@ import { useState } from 'preact/hooks'
 import { isReadOnly } from '../../../../../../runtime/lib/page/ui/http.js'
 import { Action } from '../../../../../../runtime/lib/page/ui/parts/action.js'
 import { Card } from '../../../../../../runtime/lib/page/ui/parts/card.js'
+import { Field } from '../../../../../../runtime/lib/page/ui/parts/form/field.js'
+import { Form } from '../../../../../../runtime/lib/page/ui/parts/form/form.js'
+import { useSubmit } from '../../../../../../runtime/lib/page/ui/parts/form/submit.js'
 import { useLoaded, Waiting } from '../../../../../../runtime/lib/page/ui/parts/loaded.js'
 import { at, type Json } from '../../../../../../runtime/lib/page/ui/station/document.js'
 import { t } from '../../i18n/index.js'
 import { newPassword } from '../../model/password.js'
 import { freeName, loginTroubles, type RoverLoginList, shutsOut } from '../../model/rover-login.js'
-import { SecretField, TextField } from '../../parts/forms/text-field.js'
 import { roverLogins } from '../../station/rover-logins.js'
 import { EnterThis } from './enter-this.js'
 
@@ -81,52 +83,39 @@ function LoginForm({ list, done }: { list: RoverLoginList; done: (login: Made) =
   const names = list.users.map(({ name }) => name)
   const [name, setName] = useState(() => freeName(names))
   const [password, setPassword] = useState(newPassword)
-  const [isShown, setShown] = useState(true)
   const [isChecked, setChecked] = useState(false)
-  const [isRunning, setRunning] = useState(false)
-  const [trouble, setTrouble] = useState('')
   const wrong = loginTroubles(name, password, names)
-  const submit = async (event: Event) => {
-    event.preventDefault()
-    setChecked(true)
-    setTrouble('')
-    if (wrong.name || wrong.password) return
-    setRunning(true)
-    try {
-      await roverLogins.set(name, password)
-      done({ user: name, password })
-    } catch (error) {
-      setTrouble(error instanceof Error ? error.message : String(error))
-    }
-    setRunning(false)
-  }
+  const submission = useSubmit(async () => {
+    await roverLogins.set(name, password)
+    done({ user: name, password })
+    return ''
+  })
   return (
-    <form class="command" onSubmit={(event) => void submit(event)} noValidate>
+    <div class="command">
       <h3>{t('logins.add')}</h3>
-      <TextField
-        label={t('logins.name')}
-        value={name}
-        set={setName}
-        trouble={isChecked && wrong.name ? t(`logins.trouble.${wrong.name}`) : ''}
-      />
-      <SecretField
-        label={t('logins.password')}
-        value={password}
-        set={setPassword}
-        trouble={isChecked && wrong.password ? t('logins.trouble.password') : ''}
-        isShown={isShown}
-        show={setShown}
-        suggests
-      />
-      {shutsOut(list) && <p class="caution">{t('logins.shutsOut')}</p>}
-      <div class="buttons">
-        <button type="submit" class="main" disabled={isRunning}>
-          {t(isRunning ? 'commands.running' : 'logins.save')}
-        </button>
-      </div>
-      <p class="trouble" role="status">
-        {trouble}
-      </p>
-    </form>
+      <Form
+        submission={submission}
+        label={t('logins.save')}
+        isWrong={Boolean(wrong.name || wrong.password)}
+        attempted={() => setChecked(true)}
+      >
+        <Field
+          label={t('logins.name')}
+          value={name}
+          set={setName}
+          trouble={isChecked && wrong.name ? t(`logins.trouble.${wrong.name}`) : ''}
+        />
+        <Field
+          kind="secret"
+          label={t('logins.password')}
+          value={password}
+          set={setPassword}
+          trouble={isChecked && wrong.password ? t('logins.trouble.password') : ''}
+          generate={newPassword}
+          isSeen
+        />
+        {shutsOut(list) && <p class="caution">{t('logins.shutsOut')}</p>}
+      </Form>
+    </div>
   )
 }

@@ -1,13 +1,13 @@
-import { useState } from 'preact/hooks'
+import { isReadOnly } from '../../../../../../runtime/lib/page/ui/http.js'
 import { Action } from '../../../../../../runtime/lib/page/ui/parts/action.js'
 import { Card, FigureList, Tone } from '../../../../../../runtime/lib/page/ui/parts/card.js'
+import { useSubmit } from '../../../../../../runtime/lib/page/ui/parts/form/submit.js'
 import { at, type Json, listAt, numberAt, textAt } from '../../../../../../runtime/lib/page/ui/station/document.js'
 import { figure, t, word } from '../../i18n/index.js'
 import { dbmText } from '../../i18n/lengths.js'
 import { mobileStrength, type Operator, technologyOf } from '../../model/wifi.js'
 import { SettingForm } from '../../parts/forms/setting-form.js'
 import { api } from '../../station/api.js'
-import { hello } from '../../station/live.js'
 import type { NetworkProps } from './wired.js'
 
 /** The mobile network: how it is, its APN and its operator. */
@@ -74,18 +74,10 @@ function Operators({ document, again }: { document: Json; again: () => void }) {
   const found = listAt<Operator>(document, 'modem.scan')
   const chosen = numberAt(document, 'modem.cfg.plmn') ?? 0
   const isScanning = listAt<string>(document, 'modem.state.pending').includes('scan')
-  const [answer, setAnswer] = useState({ text: '', isTrouble: false })
-  const isViewer = hello.value?.role === 'viewer'
-  const choose = async (plmn: number) => {
-    try {
-      const { result, errors = [] } = await api.change({ 'mobile-operator': plmn })
-      const isTrouble = result === 'failed'
-      setAnswer({ text: isTrouble ? errors.map(({ message }) => message).join('; ') : t('modem.chosen'), isTrouble })
-      again()
-    } catch (error) {
-      setAnswer({ text: error instanceof Error ? error.message : String(error), isTrouble: true })
-    }
-  }
+  const { answer, run } = useSubmit(async (plmn: number) => {
+    await api.change({ 'mobile-operator': plmn }).finally(again)
+    return t('modem.chosen')
+  })
   const rows = [{ plmn: 0, name: t('modem.automatic'), act: 0 }, ...found]
   return (
     <>
@@ -97,8 +89,8 @@ function Operators({ document, again }: { document: Json; again: () => void }) {
               type="button"
               class="choice"
               aria-pressed={plmn === chosen}
-              disabled={isViewer || plmn === chosen}
-              onClick={() => void choose(plmn)}
+              disabled={isReadOnly.value || plmn === chosen}
+              onClick={() => void run(plmn)}
             >
               <span>
                 <strong>{name || plmn}</strong>{' '}

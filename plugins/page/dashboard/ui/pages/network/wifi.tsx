@@ -1,14 +1,15 @@
 import { useState } from 'preact/hooks'
+import { isReadOnly } from '../../../../../../runtime/lib/page/ui/http.js'
 import { Action } from '../../../../../../runtime/lib/page/ui/parts/action.js'
 import { Card, FigureList, Tone } from '../../../../../../runtime/lib/page/ui/parts/card.js'
+import { Field } from '../../../../../../runtime/lib/page/ui/parts/form/field.js'
+import { Form } from '../../../../../../runtime/lib/page/ui/parts/form/form.js'
+import { useSubmit } from '../../../../../../runtime/lib/page/ui/parts/form/submit.js'
 import { type Json, numberAt, textAt } from '../../../../../../runtime/lib/page/ui/station/document.js'
 import { figure, t } from '../../i18n/index.js'
 import { dbmText } from '../../i18n/lengths.js'
 import { isWifiPassword, joinable, needsPassword, type ScannedNetwork, wifiStrength } from '../../model/wifi.js'
-import { SecretInput } from '../../parts/forms/setting-form.js'
-import { TextField } from '../../parts/forms/text-field.js'
 import { api, type Parameter } from '../../station/api.js'
-import { hello } from '../../station/live.js'
 
 /** The WiFi that this station joins: how it is, and a way to another one. */
 export function WifiCard({ document, parameters }: { document: Json; parameters: readonly Parameter[] }) {
@@ -44,7 +45,7 @@ export function WifiCard({ document, parameters }: { document: Json; parameters:
           name={t('wifi.forgetOf', { ssid })}
           caution={<p>{t('wifi.forgetText')}</p>}
           run={async () => {
-            await use({ 'sta-ssid': '', 'sta-pswd': '', ...(canHide && { 'sta-hidden': false }) })
+            await api.change({ 'sta-ssid': '', 'sta-pswd': '', ...(canHide && { 'sta-hidden': false }) })
             return t('wifi.forgotten')
           }}
         />
@@ -53,44 +54,30 @@ export function WifiCard({ document, parameters }: { document: Json; parameters:
   )
 }
 
-/** @throws the station's reason for rejecting it */
-async function use(values: Record<string, unknown>): Promise<void> {
-  const { result, errors = [] } = await api.change(values)
-  if (result === 'failed') throw new Error(errors.map(({ message }) => message).join('; '))
-}
-
 /** The networks in reach: tap, password, join. */
 function Scan({ present, canHide }: { present: string; canHide: boolean }) {
   const [found, setFound] = useState<readonly ScannedNetwork[]>()
   const [chosen, setChosen] = useState<ScannedNetwork>()
   const [isTyping, setTyping] = useState(false)
-  const [isRunning, setRunning] = useState(false)
-  const [trouble, setTrouble] = useState('')
-  const scan = async () => {
-    setRunning(true)
-    setTrouble('')
-    try {
-      const { value } = await api.act('wifi-sta-scan')
-      setFound(joinable(value as ScannedNetwork[]))
-    } catch (error) {
-      setTrouble(error instanceof Error ? error.message : String(error))
-    }
-    setRunning(false)
-  }
+  const { answer, isRunning, run } = useSubmit(async () => {
+    const { value } = await api.act('wifi-sta-scan')
+    setFound(joinable(value as ScannedNetwork[]))
+    return ''
+  })
   return (
     <>
       <div class="actions">
         <button
           type="button"
           class={present === '' ? 'main' : ''}
-          disabled={isRunning || hello.value?.role === 'viewer'}
-          onClick={() => void scan()}
+          disabled={isRunning || isReadOnly.value}
+          onClick={() => void run()}
         >
           {t(isRunning ? 'wifi.scanning' : found ? 'wifi.again' : 'wifi.scan')}
         </button>
       </div>
       <p class="trouble" role="alert">
-        {trouble}
+        {answer.text}
       </p>
       <p class="quiet" role="status">
         {found && t(found.length === 0 ? 'wifi.nothing' : 'wifi.found', { count: found.length })}
@@ -129,7 +116,7 @@ function Scan({ present, canHide }: { present: string; canHide: boolean }) {
           <Join canHide done={() => setTyping(false)} />
         ) : (
           <div class="actions">
-            <button type="button" disabled={hello.value?.role === 'viewer'} onClick={() => setTyping(true)}>
+            <button type="button" disabled={isReadOnly.value} onClick={() => setTyping(true)}>
               {t('wifi.hidden')}
             </button>
           </div>
@@ -163,57 +150,45 @@ function Join(props: { network?: ScannedNetwork; canHide: boolean; done: () => v
   const [typed, setTyped] = useState('')
   const ssid = network?.ssid ?? typed
   const [password, setPassword] = useState('')
-  const [isRunning, setRunning] = useState(false)
-  const [trouble, setTrouble] = useState('')
+  const [isChecked, setChecked] = useState(false)
   const isLocked = network ? needsPassword(network.auth) : password !== ''
-  const id = `wifi-${network?.bssid.replaceAll(':', '') ?? 'hidden'}`
-  const join = async (event: Event) => {
-    event.preventDefault()
-    if (ssid === '') return setTrouble(t('wifi.noName'))
-    if (isLocked && !isWifiPassword(password)) {
-      setTrouble(t('wifi.wrongPassword'))
-      return
-    }
-    setRunning(true)
-    try {
-      await use({
-        'sta-ssid': ssid,
-        'sta-pswd': isLocked ? password : '',
-        ...(canHide && { 'sta-hidden': network === undefined }),
-      })
-      done()
-    } catch (error) {
-      setTrouble(error instanceof Error ? error.message : String(error))
-    }
-    setRunning(false)
-  }
+  const isWrong = isLocked && !isWifiPassword(password)
+  const submission = useSubmit(async () => {
+    await api.change({
+      'sta-ssid': ssid,
+      'sta-pswd': isLocked ? password : '',
+      ...(canHide && { 'sta-hidden': network === undefined }),
+    })
+    done()
+    return ''
+  })
   return (
-    <form onSubmit={join}>
-      {!network && <TextField label={t('wifi.name')} value={typed} set={setTyped} />}
-      {(isLocked || !network) && (
-        <>
-          <label for={id}>{network ? t('wifi.password', { ssid }) : t('wifi.passwordOrNone')}</label>
-          <SecretInput
-            id={id}
-            value={password}
-            enter={setPassword}
-            aria-describedby={`${id}-trouble`}
-            aria-invalid={trouble !== ''}
-          />
-        </>
+    <Form
+      submission={submission}
+      label={t('wifi.join')}
+      sending={t('settings.sending')}
+      isWrong={ssid === '' || isWrong}
+      attempted={() => setChecked(true)}
+      close={done}
+    >
+      {!network && (
+        <Field
+          label={t('wifi.name')}
+          value={typed}
+          set={setTyped}
+          trouble={isChecked && ssid === '' ? t('wifi.noName') : ''}
+        />
       )}
-      <p class="trouble" id={`${id}-trouble`} role="alert">
-        {trouble}
-      </p>
+      {(isLocked || !network) && (
+        <Field
+          kind="secret"
+          label={network ? t('wifi.password', { ssid }) : t('wifi.passwordOrNone')}
+          value={password}
+          set={setPassword}
+          trouble={isChecked && isWrong ? t('wifi.wrongPassword') : ''}
+        />
+      )}
       <p class="quiet">{t('wifi.trial')}</p>
-      <div class="buttons">
-        <button type="button" onClick={done}>
-          {t('confirm.no')}
-        </button>
-        <button type="submit" class="main" disabled={isRunning}>
-          {isRunning ? t('settings.sending') : t('wifi.join')}
-        </button>
-      </div>
-    </form>
+    </Form>
   )
 }

@@ -1,12 +1,16 @@
-import { useId } from 'preact/hooks'
-import { notation, t } from '../../i18n/index.js'
+import {
+  boundsOf,
+  type Field,
+  fieldOf,
+  isComposed,
+  shownValue,
+  unitOf,
+} from '../../../../../../runtime/lib/page/ui/model/form.js'
+import { entryOf, SchemaField, troubleOf } from '../../../../../../runtime/lib/page/ui/parts/form/schema-field.js'
+import { t } from '../../i18n/index.js'
 import { helpOf, labelOf, partOf } from '../../i18n/plugin-texts.js'
-import { boundsOf, type Field, fieldOf, isComposed, shownValue, textOf, unitOf } from '../../model/form.js'
 import type { Parameter } from '../../station/api.js'
 import { keysShown } from '../show-keys.js'
-import { ComposedField } from './composed-field.js'
-import { SecretInput } from './setting-form.js'
-import { troubleOf } from './trouble.js'
 
 interface Props {
   parameter: Parameter
@@ -19,13 +23,9 @@ interface Props {
   page: string | undefined
 }
 
-/** Text of a field; a comma is read, too. */
-const inField = (field: Field, value: unknown): string =>
-  field.kind === 'number' ? notation(textOf(field, value)) : textOf(field, value)
-
 /** A value in the words of the page. */
 export function wordsOf({ name }: Pick<Parameter, 'name'>, field: Field, value: unknown): string {
-  const text = inField(field, value)
+  const text = entryOf(field, value)
   if (field.kind === 'choice') return partOf(name, text, text)
   if (field.kind === 'switch' || field.kind === 'flag')
     return text === '' ? '' : t(text === '1' || text === 'true' ? 'settings.on' : 'settings.off')
@@ -33,15 +33,12 @@ export function wordsOf({ name }: Pick<Parameter, 'name'>, field: Field, value: 
 }
 
 /** A field for a parameter of any schema. */
-export function FieldRow({ parameter, entered, trouble: refusal, disabled, enter, page }: Props) {
+export function FieldRow({ parameter, entered, trouble, disabled, enter, page }: Props) {
   const { name, schema, secret, value, default: preset, set } = parameter
-  const id = useId()
   const field = fieldOf(schema)
-  const trouble = troubleOf(field, entered) || refusal
-  const text = entered ?? (secret ? '' : inField(field, value))
-  const common = { id, disabled, 'aria-describedby': `${id}-help`, 'aria-invalid': trouble !== '' }
+  const label = labelOf(parameter)
+  const { label: short, unit } = unitOf(label)
   const bounds = boundsOf(field)
-  const { label, unit } = unitOf(labelOf(parameter))
   const isText = isComposed(field) && (secret || field.kind === 'json')
   const usual = secret || isComposed(field) ? '' : wordsOf(parameter, field, preset)
   const hint = [
@@ -51,63 +48,36 @@ export function FieldRow({ parameter, entered, trouble: refusal, disabled, enter
     usual && t('settings.default', { value: unit ? `${usual} ${unit}` : usual }),
     secret && t(set ? 'settings.secretSet' : 'settings.secretNotSet'),
   ].filter(Boolean)
-  const change = ({ currentTarget }: { currentTarget: { value: string } }) => enter(currentTarget.value)
+  const help = (
+    <>
+      {keysShown.value && <code>{name}</code>} {hint.join(' · ')}
+    </>
+  )
   return (
     <div class={`field ${entered === undefined ? '' : 'field-changed'}`}>
-      {field.kind === 'switch' || field.kind === 'flag' ? (
-        <label class="switch">
-          <input
-            {...common}
-            type="checkbox"
-            checked={text === '1' || text === 'true'}
-            onChange={({ currentTarget: { checked } }) =>
-              enter(field.kind === 'flag' ? String(checked) : checked ? '1' : '0')
-            }
-          />
-          {label}
-        </label>
-      ) : isText && !keysShown.value ? (
-        <p>
-          {label}:{' '}
-          <a class="target" href={`#/${page ?? 'expert'}`}>
-            {t('settings.toForm')}
-          </a>
-        </p>
-      ) : isComposed(field) && !isText ? (
-        <ComposedField name={name} label={label} field={field} text={text} disabled={disabled} enter={enter} />
-      ) : (
+      {isText && !keysShown.value ? (
         <>
-          <label for={id}>{label}</label>
-          {field.kind === 'choice' ? (
-            <select {...common} value={text} onChange={change}>
-              {field.choices.map((one) => (
-                <option key={String(one)} value={String(one)}>
-                  {partOf(name, String(one), String(one))}
-                </option>
-              ))}
-            </select>
-          ) : isText ? (
-            <textarea {...common} rows={6} value={text} onInput={change} spellcheck={false} />
-          ) : secret ? (
-            <SecretInput {...common} value={text} enter={enter} />
-          ) : (
-            <span class="with-unit">
-              <input
-                {...common}
-                type="text"
-                inputMode={field.kind === 'number' ? 'decimal' : 'text'}
-                value={text}
-                onInput={change}
-                autocomplete="off"
-              />
-              {unit && <span>{unit}</span>}
-            </span>
-          )}
+          <p>
+            {short}:{' '}
+            <a class="target" href={`#/${page ?? 'expert'}`}>
+              {t('settings.toForm')}
+            </a>
+          </p>
+          <p class="quiet">{help}</p>
         </>
+      ) : (
+        <SchemaField
+          schema={schema}
+          label={label}
+          text={entered ?? (secret ? '' : entryOf(field, value))}
+          enter={enter}
+          words={(part, english) => partOf(name, part, english)}
+          isSecret={secret}
+          help={help}
+          trouble={troubleOf(field, entered) || trouble}
+          disabled={disabled}
+        />
       )}
-      <p id={`${id}-help`} class="quiet">
-        {keysShown.value && <code>{name}</code>} {hint.join(' · ')} <span class="trouble">{trouble}</span>
-      </p>
       {entered !== undefined && (
         <button type="button" onClick={() => enter(undefined)}>
           {t('settings.forget')}

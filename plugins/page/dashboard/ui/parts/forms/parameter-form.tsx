@@ -1,15 +1,18 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { isReadOnly, ValuesRefused } from '../../../../../../runtime/lib/page/ui/http.js'
+import { changesOf, fieldOf, unitOf, wrongOf } from '../../../../../../runtime/lib/page/ui/model/form.js'
 import { Confirm } from '../../../../../../runtime/lib/page/ui/parts/action.js'
 import { Card } from '../../../../../../runtime/lib/page/ui/parts/card.js'
+import { useFocusWrong } from '../../../../../../runtime/lib/page/ui/parts/form/form.js'
+import { useSubmit } from '../../../../../../runtime/lib/page/ui/parts/form/submit.js'
 import { at, type Json, listAt, type StationError } from '../../../../../../runtime/lib/page/ui/station/document.js'
 import { t, word } from '../../i18n/index.js'
 import { labelOf } from '../../i18n/plugin-texts.js'
-import { changesOf, fieldOf, unitOf, wrongOf } from '../../model/form.js'
 import { sectionsOf } from '../../model/sections.js'
-import { api, type Parameter } from '../../station/api.js'
-import { document$, hello } from '../../station/live.js'
+import type { Parameter } from '../../station/api.js'
+import { document$ } from '../../station/live.js'
 import { FieldRow, wordsOf } from './field.js'
-import { useFocusWrong } from './focus-wrong.js'
+import { useEntries } from './setting-form.js'
 
 type Before = Record<string, unknown>
 
@@ -39,9 +42,7 @@ export function ParameterForm(props: {
   again: () => void
 }) {
   const { again, isShown = () => true, level = 2, parameters } = props
-  const [entered, setEntered] = useState<ReadonlyMap<string, string>>(new Map())
-  const [troubles, setTroubles] = useState<ReadonlyMap<string, string>>(new Map())
-  const [said, setSaid] = useState('')
+  const { change, clear, enter, entered, refused } = useEntries()
   const [isReviewing, setReviewing] = useState(false)
   const [before, setBefore] = useState<Before>()
   const changes = changesOf(parameters, entered)
@@ -49,7 +50,6 @@ export function ParameterForm(props: {
   const isWrong = parameters.some(
     ({ name, schema }) => changes.has(name) && wrongOf(fieldOf(schema), entered.get(name) ?? ''),
   )
-  const isViewer = hello.value?.role === 'viewer'
   const isToUndo = parameters.some(
     ({ name, value }) => before && name in before && JSON.stringify(before[name]) !== JSON.stringify(value),
   )
@@ -58,39 +58,28 @@ export function ParameterForm(props: {
   useTrial(undone, again)
   useEffect(() => {
     // The previous message no longer applies.
-    if (isUndone) setSaid('')
+    if (isUndone) tell('')
   }, [isUndone])
 
   const named = (name: string) => {
     const found = parameters.find((one) => one.name === name)
     return found ? unitOf(labelOf(found)).label : name
   }
-  const enter = (name: string) => (text: string | undefined) => {
-    const next = new Map(entered)
-    if (text === undefined) next.delete(name)
-    else next.set(name, text)
-    setEntered(next)
-    // The station refused another value.
-    setTroubles(new Map([...troubles].filter(([of]) => of !== name)))
-  }
-  const send = async (values: Record<string, unknown>, undo: Before | undefined) => {
-    setReviewing(false)
-    setSaid(t('settings.sending'))
+  const { answer, run, isRunning, tell } = useSubmit(async (values: Before, undo: Before | undefined) => {
     try {
-      const { result, errors = [] } = await api.change(values)
-      setTroubles(new Map(errors.map(({ name, message }) => [name, message])))
-      if (result === 'failed') {
-        focusWrong()
-        setSaid([t('settings.refused'), ...errors.map(({ name, message }) => `${named(name)}: ${message}.`)].join(' '))
-        return
-      }
-      setEntered(new Map())
-      setBefore(undo)
-      setSaid(t('settings.done'))
-      again()
+      await change(values)
     } catch (error) {
-      setSaid(error instanceof Error ? error.message : String(error))
+      if (!(error instanceof ValuesRefused)) throw error
+      const reasons = [...error.reasons].map(([name, reason]) => `${named(name)}: ${reason}.`)
+      throw new Error([t('settings.refused'), ...reasons].join(' '))
     }
+    setBefore(undo)
+    again()
+    return t('settings.done')
+  })
+  const send = async (values: Before, undo: Before | undefined) => {
+    setReviewing(false)
+    if (!(await run(values, undo))) focusWrong()
   }
   const apply = () => {
     const shown = parameters.filter(({ name, secret }) => changes.has(name) && !secret)
@@ -99,7 +88,7 @@ export function ParameterForm(props: {
 
   return (
     <div ref={form}>
-      <p role="status">{said}</p>
+      <p role="status">{isRunning ? t('settings.sending') : answer.text}</p>
       {before && isToUndo && (
         <button type="button" onClick={() => void send(before, undefined)}>
           {t('settings.undo', { names: Object.keys(before).map(named).join(', ') })}
@@ -112,9 +101,9 @@ export function ParameterForm(props: {
               key={parameter.name}
               parameter={parameter}
               entered={entered.get(parameter.name)}
-              trouble={troubles.get(parameter.name) ?? ''}
-              disabled={isViewer}
-              enter={enter(parameter.name)}
+              trouble={refused.get(parameter.name) ?? ''}
+              disabled={isReadOnly.value}
+              enter={(text) => enter(parameter.name, text)}
               page={page}
             />
           ))}
@@ -123,7 +112,7 @@ export function ParameterForm(props: {
       {changes.size > 0 && (
         <div class="save-bar">
           <span>{t('settings.count', { count: changes.size })}</span>
-          <button type="button" onClick={() => setEntered(new Map())}>
+          <button type="button" onClick={clear}>
             {t('settings.discard')}
           </button>
           <button type="button" class="main" onClick={() => (isWrong ? focusWrong() : setReviewing(true))}>

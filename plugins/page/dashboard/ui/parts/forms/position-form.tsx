@@ -1,7 +1,10 @@
 /** A position that a person knows: pasted, looked at, then sent. The station judges it. */
 import { useState } from 'preact/hooks'
 import { Confirm } from '../../../../../../runtime/lib/page/ui/parts/action.js'
-import { FigureList, Tone } from '../../../../../../runtime/lib/page/ui/parts/card.js'
+import { FigureList } from '../../../../../../runtime/lib/page/ui/parts/card.js'
+import { Field, Options, Switch } from '../../../../../../runtime/lib/page/ui/parts/form/field.js'
+import { Form } from '../../../../../../runtime/lib/page/ui/parts/form/form.js'
+import { useSubmit } from '../../../../../../runtime/lib/page/ui/parts/form/submit.js'
 import { useLoaded } from '../../../../../../runtime/lib/page/ui/parts/loaded.js'
 import { figure, t } from '../../i18n/index.js'
 import { enuText, lengthText } from '../../i18n/lengths.js'
@@ -19,11 +22,9 @@ import {
 } from '../../model/gnss/positions.js'
 import { ownAntenna } from '../../station/antennas.js'
 import { api } from '../../station/api.js'
-import { document$, hello } from '../../station/live.js'
+import { document$ } from '../../station/live.js'
 import { PlaceDrawing } from '../map-card.js'
 import { keepPlace } from '../saved-positions.js'
-import { useFocusWrong } from './focus-wrong.js'
-import { TextField } from './text-field.js'
 
 /** A distance beyond which a person must say it twice, metres: the station's own start-up check would not agree. */
 const far_m = 15
@@ -90,11 +91,8 @@ function entryOf(typed: Typed, reading: PositionReading): PositionEntry | undefi
 
 export function PositionForm({ done }: { done: () => void }) {
   const [typed, setTyped] = useState(nothing)
-  const [isAsking, setAsking] = useState(false)
   const [isChecked, setChecked] = useState(false)
   const [isLeft, setLeft] = useState(false)
-  const { form, focusWrong } = useFocusWrong<HTMLFormElement>()
-  const [message, setMessage] = useState({ text: '', isTrouble: false })
   const set = (more: Partial<Typed>) => setTyped((before) => ({ ...before, ...more }))
   const reading = readPosition(typed.text)
   const all = troublesOf(typed, reading)
@@ -108,74 +106,57 @@ export function PositionForm({ done }: { done: () => void }) {
       }
   const entry = entryOf(typed, reading)
 
-  const check = (event: Event) => {
-    event.preventDefault()
-    setChecked(true)
-    if (Object.keys(all).length === 0) setAsking(true)
-    else focusWrong()
-  }
-  const send = async () => {
-    if (!entry) return
-    try {
-      if (typed.name.trim() !== '') {
-        await keepPlace(typed.name, placeOf(entry))
-        if (!entry.isChosen) {
-          setMessage({ text: t('saved.kept'), isTrouble: false })
-          setTyped(nothing)
-          setChecked(false)
-          return done()
-        }
-      }
-      const { errors = [], result } = await api.change(changeOf(entry))
-      const isTrouble = result === 'failed'
-      setMessage({
-        text: isTrouble
-          ? errors.map(({ message: why }) => why).join('; ')
-          : t(entry.isChosen ? 'positions.sent' : 'positions.kept'),
-        isTrouble,
-      })
-      if (isTrouble) return
-      setTyped(nothing)
-      setChecked(false)
-      done()
-    } catch (error) {
-      setMessage({ text: error instanceof Error ? error.message : String(error), isTrouble: true })
-    }
-  }
+  const submission = useSubmit(async () => {
+    if (!entry) return ''
+    const { isChosen } = entry
+    const name = typed.name.trim()
+    if (name !== '') await keepPlace(name, placeOf(entry))
+    if (name === '' || isChosen) await api.change(changeOf(entry))
+    setTyped(nothing)
+    setChecked(false)
+    done()
+    return t(isChosen ? 'positions.sent' : name === '' ? 'positions.kept' : 'saved.kept')
+  })
+  const { answer } = submission
   return (
-    <form ref={form} onSubmit={check} noValidate>
-      <label for="position-text">{t('positions.text')}</label>
-      <textarea
-        id="position-text"
+    <Form
+      submission={submission}
+      label={t('positions.review')}
+      isWrong={Object.keys(all).length > 0}
+      attempted={() => setChecked(true)}
+      ask={(answered) => entry && <Ask entry={entry} answer={answered} />}
+      foot={
+        answer.text !== '' &&
+        !answer.isTrouble && (
+          <a class="target" href="#/status">
+            {t('guide.finish')}
+          </a>
+        )
+      }
+    >
+      <Field
+        label={t('positions.text')}
         rows={2}
-        spellcheck={false}
-        autocomplete="off"
         value={typed.text}
-        aria-invalid={troubles.text !== undefined}
-        aria-describedby="position-help"
-        onChange={() => setLeft(true)}
+        help={t('positions.textHelp')}
+        trouble={troubles.text}
+        left={() => setLeft(true)}
         // The accuracy of the position before is not that of another one.
-        onInput={({ currentTarget: { value: text } }) =>
-          set({ text, live_m: undefined, ...(typed.live_m !== undefined && { acc: '' }) })
-        }
+        set={(text) => set({ text, live_m: undefined, ...(typed.live_m !== undefined && { acc: '' }) })}
       />
-      <p id="position-help" class="quiet">
-        {t('positions.textHelp')} <span class="trouble">{troubles.text}</span>
-      </p>
       <TakeLive taken_m={typed.live_m} take={set} />
-      <fieldset>
-        <legend>{t('positions.point')}</legend>
-        {entryPoints.map((one) => (
-          <label key={one} class="switch">
-            <input type="radio" name="of" checked={typed.of === one} onChange={() => set({ of: one })} />
-            {t(`positions.point.${one}`)}
-          </label>
-        ))}
+      <Options
+        label={t('positions.point')}
+        options={entryPoints}
+        textOf={(one) => t(`positions.point.${one}`)}
+        value={typed.of}
+        set={(of) => set({ of })}
+      >
         <p class="quiet">{t('positions.pointHelp')}</p>
         {typed.of !== 'arp' && (
           <>
             <Field
-              name="height"
+              kind="number"
               label={t(typed.of === 'marker' ? 'positions.field.antenna' : 'positions.field.offset')}
               value={typed.height}
               trouble={troubles.height}
@@ -184,74 +165,26 @@ export function PositionForm({ done }: { done: () => void }) {
             {typed.of === 'phase-centre' && <TakeCalibrated take={(height) => set({ height })} />}
           </>
         )}
-      </fieldset>
+      </Options>
       <details>
         <summary>{t('positions.more')}</summary>
         <div class="row">
           <Field
-            name="acc"
+            kind="number"
             label={t('positions.field.acc')}
             value={typed.acc}
             trouble={troubles.acc}
             set={(acc) => set({ acc })}
           />
-          <Field
-            name="frame"
-            label={t('positions.field.frame')}
-            value={typed.frame}
-            isText
-            set={(frame) => set({ frame })}
-          />
-          <Field
-            name="epoch"
-            label={t('positions.field.epoch')}
-            value={typed.epoch}
-            isText
-            set={(epoch) => set({ epoch })}
-          />
+          <Field label={t('positions.field.frame')} value={typed.frame} set={(frame) => set({ frame })} />
+          <Field label={t('positions.field.epoch')} value={typed.epoch} set={(epoch) => set({ epoch })} />
         </div>
-        <label class="switch">
-          <input
-            type="checkbox"
-            checked={typed.isCorrected}
-            onChange={({ currentTarget }) => set({ isCorrected: currentTarget.checked })}
-          />
-          {t('positions.corr')}
-        </label>
+        <Switch label={t('positions.corr')} isOn={typed.isCorrected} set={(isCorrected) => set({ isCorrected })} />
       </details>
-      <label class="switch">
-        <input
-          type="checkbox"
-          checked={typed.isChosen}
-          onChange={({ currentTarget }) => set({ isChosen: currentTarget.checked })}
-        />
-        {t('positions.choose')}
-      </label>
-      <TextField label={t('saved.name')} help={t('saved.nameHelp')} value={typed.name} set={(name) => set({ name })} />
+      <Switch label={t('positions.choose')} isOn={typed.isChosen} set={(isChosen) => set({ isChosen })} />
+      <Field label={t('saved.name')} help={t('saved.nameHelp')} value={typed.name} set={(name) => set({ name })} />
       {entry && <Preview entry={entry} />}
-      <div class="actions">
-        <button type="submit" class="main" disabled={hello.value?.role === 'viewer'}>
-          {t('positions.review')}
-        </button>
-      </div>
-      <p class={message.isTrouble ? 'trouble' : ''} role="status">
-        {message.isTrouble || message.text === '' ? message.text : <Tone tone="good">{message.text}</Tone>}
-      </p>
-      {message.text !== '' && !message.isTrouble && (
-        <a class="target" href="#/status">
-          {t('guide.finish')}
-        </a>
-      )}
-      {isAsking && entry && (
-        <Ask
-          entry={entry}
-          answer={(isYes) => {
-            setAsking(false)
-            if (isYes) void send()
-          }}
-        />
-      )}
-    </form>
+    </Form>
   )
 }
 
@@ -302,45 +235,8 @@ function Ask({ entry, answer }: { entry: PositionEntry; answer: (isYes: boolean)
     >
       <Preview entry={entry} />
       <p>{t(entry.isChosen ? 'positions.willUse' : 'positions.willKeep')}</p>
-      {isFar && (
-        <label class="switch">
-          <input type="checkbox" checked={isSure} onChange={({ currentTarget }) => setSure(currentTarget.checked)} />
-          {t('positions.sure')}
-        </label>
-      )}
+      {isFar && <Switch label={t('positions.sure')} isOn={isSure} set={setSure} />}
     </Confirm>
-  )
-}
-
-function Field(props: {
-  name: string
-  label: string
-  value: string
-  trouble?: string | undefined
-  isText?: boolean
-  set: (value: string) => void
-}) {
-  const { isText, label, name, set, trouble, value } = props
-  const id = `position-${name}`
-  return (
-    <label for={id}>
-      {label}
-      <input
-        id={id}
-        type="text"
-        inputMode={isText ? 'text' : 'decimal'}
-        autocomplete="off"
-        value={value}
-        aria-invalid={trouble !== undefined}
-        aria-describedby={trouble ? `${id}-trouble` : undefined}
-        onInput={({ currentTarget }) => set(currentTarget.value)}
-      />
-      {trouble && (
-        <span id={`${id}-trouble`} class="trouble">
-          {trouble}
-        </span>
-      )}
-    </label>
   )
 }
 

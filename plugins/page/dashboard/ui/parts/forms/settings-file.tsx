@@ -1,11 +1,15 @@
 /** The settings to a file of this device, and back. */
-import { useRef, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
+import { isReadOnly, ValuesRefused } from '../../../../../../runtime/lib/page/ui/http.js'
+import { Outcome } from '../../../../../../runtime/lib/page/ui/parts/card.js'
+import { FileField } from '../../../../../../runtime/lib/page/ui/parts/form/field.js'
+import { useSubmit } from '../../../../../../runtime/lib/page/ui/parts/form/submit.js'
 import { textAt } from '../../../../../../runtime/lib/page/ui/station/document.js'
 import { t } from '../../i18n/index.js'
 import { labelOf } from '../../i18n/plugin-texts.js'
 import { type LoadedSettings, mostFile, readSettings, settingsFile } from '../../model/settings-file.js'
 import { api, type Parameter } from '../../station/api.js'
-import { document$, hello } from '../../station/live.js'
+import { document$ } from '../../station/live.js'
 import { Review } from './parameter-form.js'
 
 /** More names are only counted. */
@@ -16,42 +20,30 @@ const namesOf = (names: readonly string[]) =>
     .join(', ')
 
 export function SettingsFileFold({ parameters, again }: { parameters: readonly Parameter[]; again: () => void }) {
-  const input = useRef<HTMLInputElement>(null)
   const [loaded, setLoaded] = useState<LoadedSettings>()
-  const [said, setSaid] = useState({ text: '', isTrouble: false })
   const serial = textAt(document$.value, 'esp.serial')
   const labels = (names: readonly string[]) =>
     namesOf(names.map((name) => labelOf(parameters.find((one) => one.name === name) ?? { name, title: name })))
   const kept = parameters.filter(({ secret, set }) => secret && set).map(({ name }) => name)
 
-  const load = async () => {
-    const file = input.current?.files?.[0]
-    if (!file) return
+  const { answer, isRunning, run, tell } = useSubmit(async ({ changes }: LoadedSettings) => {
+    try {
+      const { errors = [] } = await api.change(Object.fromEntries(changes))
+      return [t('settings.done'), ...errors.map(({ name, message }) => `${labels([name])}: ${message}.`)].join(' ')
+    } catch (error) {
+      if (!(error instanceof ValuesRefused)) throw error
+      const reasons = [...error.reasons].map(([name, reason]) => `${labels([name])}: ${reason}.`)
+      throw new Error([t('settings.refused'), ...reasons].join(' '))
+    } finally {
+      again()
+    }
+  })
+  const load = async (file: File) => {
     const reading =
       file.size > mostFile ? { trouble: 'tooLarge' as const } : readSettings(await file.text(), parameters)
-    // The same file may be chosen again.
-    if (input.current) input.current.value = ''
-    if ('trouble' in reading) return setSaid({ text: t(`settingsFile.${reading.trouble}`), isTrouble: true })
-    setSaid({ text: '', isTrouble: false })
+    if ('trouble' in reading) return tell(t(`settingsFile.${reading.trouble}`))
+    tell('')
     setLoaded(reading)
-  }
-  const apply = async ({ changes }: LoadedSettings) => {
-    setSaid({ text: t('settings.sending'), isTrouble: false })
-    try {
-      const { errors = [], result } = await api.change(Object.fromEntries(changes))
-      setSaid({
-        text: [
-          t(result === 'failed' ? 'settings.refused' : 'settings.done'),
-          ...errors.map(({ name, message }) => `${labels([name])}: ${message}.`),
-        ]
-          .filter(Boolean)
-          .join(' '),
-        isTrouble: result === 'failed',
-      })
-      again()
-    } catch (error) {
-      setSaid({ text: error instanceof Error ? error.message : String(error), isTrouble: true })
-    }
   }
   return (
     <details>
@@ -63,19 +55,13 @@ export function SettingsFileFold({ parameters, again }: { parameters: readonly P
           {t('settingsFile.save')}
         </button>
       </div>
-      <label>
-        {t('settingsFile.load')}
-        <input
-          ref={input}
-          type="file"
-          accept=".json,application/json"
-          disabled={hello.value?.role === 'viewer'}
-          onChange={() => void load()}
-        />
-      </label>
-      <p class={said.isTrouble ? 'trouble' : ''} role="status">
-        {said.text}
-      </p>
+      <FileField
+        label={t('settingsFile.load')}
+        accept=".json,application/json"
+        disabled={isReadOnly.value}
+        set={(file) => file && void load(file)}
+      />
+      <Outcome {...(isRunning ? { text: t('settings.sending'), isTrouble: true } : answer)} />
       {loaded && (
         <Review
           isBlocked={loaded.unknown.length > 0}
@@ -92,7 +78,7 @@ export function SettingsFileFold({ parameters, again }: { parameters: readonly P
           ]}
           answer={(isYes) => {
             setLoaded(undefined)
-            if (isYes) void apply(loaded)
+            if (isYes) void run(loaded)
           }}
         />
       )}

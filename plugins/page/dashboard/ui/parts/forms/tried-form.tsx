@@ -1,8 +1,9 @@
 /** A form whose entries are tried at the station before they are saved. */
 import type { ComponentChildren, Ref } from 'preact'
 import { useState } from 'preact/hooks'
+import { isReadOnly } from '../../../../../../runtime/lib/page/ui/http.js'
+import { useSubmit } from '../../../../../../runtime/lib/page/ui/parts/form/submit.js'
 import { t } from '../../i18n/index.js'
-import { hello } from '../../station/live.js'
 
 export interface Tried<Tested> {
   /** Somebody wanted to send it: what is wrong is shown beside the fields. */
@@ -12,7 +13,7 @@ export interface Tried<Tested> {
   readonly trouble: string
   /** What was tried is something else than what is in the fields now. */
   forget(): void
-  run(what: 'test' | 'save'): Promise<void>
+  run(what: 'test' | 'save'): Promise<boolean>
 }
 
 /** @param isWrong the entries cannot be sent @param save stores them and closes the form */
@@ -24,25 +25,23 @@ export function useTried<Tested>(
   const [isChecked, setChecked] = useState(false)
   const [running, setRunning] = useState<'' | 'test' | 'save'>('')
   const [tested, setTested] = useState<Tested>()
-  const [trouble, setTrouble] = useState('')
-  const forget = () => {
-    setTested(undefined)
-    setTrouble('')
-  }
-  const run = async (what: 'test' | 'save') => {
+  const { answer, run, tell } = useSubmit(async (what: 'test' | 'save') => {
     setChecked(true)
-    setTrouble('')
-    if (isWrong) return setTrouble(t('casters.incomplete'))
+    if (isWrong) throw new Error(t('casters.incomplete'))
     setRunning(what)
     try {
       if (what === 'test') setTested(await test())
       else await save()
-    } catch (error) {
-      setTrouble(error instanceof Error ? error.message : String(error))
+    } finally {
+      setRunning('')
     }
-    setRunning('')
+    return ''
+  })
+  const forget = () => {
+    setTested(undefined)
+    tell('')
   }
-  return { isChecked, running, tested, trouble, forget, run }
+  return { isChecked, running, tested, trouble: answer.text, forget, run }
 }
 
 export function TriedForm<Tested extends { readonly ok: boolean }>(props: {
@@ -58,7 +57,7 @@ export function TriedForm<Tested extends { readonly ok: boolean }>(props: {
 }) {
   const { answer, children, close, form, help, isWrong, testing, tried } = props
   const { running, tested, trouble, run } = tried
-  const cannot = running !== '' || hello.value?.role === 'viewer'
+  const cannot = running !== '' || isReadOnly.value
   return (
     <form
       ref={form ?? null}

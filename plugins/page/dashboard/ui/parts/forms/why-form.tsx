@@ -1,4 +1,7 @@
 import { useState } from 'preact/hooks'
+import { Field } from '../../../../../../runtime/lib/page/ui/parts/form/field.js'
+import { Form } from '../../../../../../runtime/lib/page/ui/parts/form/form.js'
+import { useSubmit } from '../../../../../../runtime/lib/page/ui/parts/form/submit.js'
 import { t } from '../../i18n/index.js'
 import { lastTime } from '../../model/gnss/procedure.js'
 import { api } from '../../station/api.js'
@@ -6,33 +9,10 @@ import { api } from '../../station/api.js'
 /** Why were there no corrections at …? The flight record answers. */
 export function WhyForm() {
   const [clock, setClock] = useState('')
-  const [answer, setAnswer] = useState({ text: '', isTrouble: false })
-  const [isRunning, setRunning] = useState(false)
-  const ask = async (event: Event) => {
-    event.preventDefault()
-    setRunning(true)
-    try {
-      const text = await api.run('why-no-rtcm', clock === '' ? {} : { at: lastTime(clock, Date.now()) })
-      setAnswer({ text, isTrouble: false })
-    } catch (error) {
-      setAnswer({ text: error instanceof Error ? error.message : String(error), isTrouble: true })
-    }
-    setRunning(false)
-  }
+  const submission = useSubmit(() => api.run('why-no-rtcm', clock === '' ? {} : { at: lastTime(clock, Date.now()) }))
   return (
-    <form onSubmit={ask}>
-      <div class="row">
-        <label>
-          {t('procedure.whyTime')}
-          <input type="time" value={clock} onInput={({ currentTarget }) => setClock(currentTarget.value)} />
-        </label>
-        <button type="submit" class="main" disabled={isRunning}>
-          {isRunning ? t('commands.running') : t('procedure.whyAsk')}
-        </button>
-      </div>
-      <pre class={answer.isTrouble ? 'trouble' : ''} role="status">
-        {answer.text}
-      </pre>
-    </form>
+    <Form submission={submission} label={t('procedure.whyAsk')} isForReaders isReport>
+      <Field kind="time" label={t('procedure.whyTime')} value={clock} set={setClock} />
+    </Form>
   )
 }

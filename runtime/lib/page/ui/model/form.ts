@@ -1,6 +1,34 @@
 /** Derives a form field from the JSON Schema of its parameter, and converts its text to a value. Pure. */
-import { hostOf, isHostSchema } from '../../../../../runtime/platform/address/host-name.js'
-import type { Parameter, Schema } from '../station/api.js'
+import { hostOf, isHostSchema } from '../../../../platform/address/host-name.js'
+
+/** JSON Schema, as far as forms need it. */
+export interface Schema {
+  type?: string
+  title?: string
+  description?: string
+  writeOnly?: boolean
+  minimum?: number
+  maximum?: number
+  minLength?: number
+  maxLength?: number
+  pattern?: string
+  const?: unknown
+  enum?: readonly unknown[]
+  anyOf?: readonly Schema[]
+  items?: Schema
+  maxItems?: number
+  properties?: Record<string, Schema>
+  required?: readonly string[]
+}
+
+/** A parameter, as far as its field needs it. */
+export interface Entered {
+  readonly name: string
+  readonly schema: Schema
+  /** Never read: without a value. */
+  readonly secret?: boolean
+  readonly value?: unknown
+}
 
 /** `object`, `list`: of fields without further ones in them; `json`: everything else. */
 export type FieldKind = 'switch' | 'flag' | 'number' | 'text' | 'choice' | 'object' | 'list' | 'json'
@@ -123,10 +151,7 @@ export function valueFrom({ kind, nullable, choices }: Field, text: string): unk
 }
 
 /** Entered texts by name → differences from the current values. */
-export function changesOf(
-  parameters: readonly Parameter[],
-  entered: ReadonlyMap<string, string>,
-): Map<string, unknown> {
+export function changesOf(parameters: readonly Entered[], entered: ReadonlyMap<string, string>): Map<string, unknown> {
   const changes = new Map<string, unknown>()
   for (const parameter of parameters) {
     const text = entered.get(parameter.name)
@@ -136,17 +161,6 @@ export function changesOf(
     if (parameter.secret || !isSame) changes.set(parameter.name, valueFrom(field, text))
   }
   return changes
-}
-
-/** @param shown label and help in the language of the page */
-export const matches = ({ name, title, plugin, schema }: Parameter, shown: string, wanted: string): boolean =>
-  `${name} ${shown} ${title} ${plugin} ${schema.description ?? ''}`.toLowerCase().includes(wanted.trim().toLowerCase())
-
-/** Groups items by plugin, sorted by name. */
-export function byPlugin<T extends { plugin: string }>(all: readonly T[]): [plugin: string, own: T[]][] {
-  const found = new Map<string, T[]>()
-  for (const one of all) found.set(one.plugin, [...(found.get(one.plugin) ?? []), one])
-  return [...found].sort(([a], [b]) => a.localeCompare(b))
 }
 
 /** The input of an action, of the texts of its fields: an empty one that is not required is left out. */
