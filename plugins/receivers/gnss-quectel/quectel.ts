@@ -1,6 +1,14 @@
 /** A Quectel receiver as a service: what it says, and how it is made a base. */
 import { referencePoint, sameReference } from 'rtk-base/gnss'
-import { type BytePort, type DriverOptions, type OwnFrame, pause, ReceiverDriver, type Wanted } from 'rtk-base/link'
+import {
+  type Answer,
+  type BytePort,
+  CommandReceiver,
+  type DriverOptions,
+  type OwnFrame,
+  pause,
+  type Wanted,
+} from 'rtk-base/link'
 import { type PluginContext, unavailable } from 'rtk-base/plugin'
 import type { Receiver, ReceiverIdentity, ReceiverTarget } from 'rtk-base/services'
 import { changed, evidenceCommands, outputCommands, storedSettings } from './plan.js'
@@ -19,7 +27,7 @@ const flash = { most: 20, within_ms: 6 * 3_600_000 }
 /** Without these it is no base. */
 const needed = /,(PQTMPVT|PQTMEOE|RTCM3-1005|RTCM3-107X),/
 
-export class QuectelReceiver extends ReceiverDriver<said.Sentence> {
+export class QuectelReceiver extends CommandReceiver<said.Sentence> {
   readonly #sky = new Sky()
   #position: said.Sentence | undefined
   #acc_m: number | undefined
@@ -47,32 +55,27 @@ export class QuectelReceiver extends ReceiverDriver<said.Sentence> {
 
   // ── commands and answers ──────────────────────────────────────────────────────────────────────────────────────────
 
-  /** @returns its values, or why it refused; undefined: no answer */
-  #ask(text: string, most = tries): Promise<{ values: string[] } | string | undefined> {
-    return this.dialog.ask(said.command(text), (sentence) => said.answerTo(text, sentence), most)
+  protected encode(text: string): Uint8Array {
+    return said.command(text)
   }
 
-  /** @throws RTK_ERR_UNAVAILABLE unless the receiver accepts it */
-  async #need(text: string, most = tries): Promise<readonly string[]> {
-    const answer = await this.#ask(text, most)
-    if (answer === undefined) throw unavailable('the receiver does not answer')
-    if (typeof answer === 'string') throw unavailable(`the receiver refuses ${text}: ${answer}`)
-    return answer.values
+  protected answerTo(text: string, sentence: said.Sentence): Answer | undefined {
+    return said.answerTo(text, sentence)
   }
 
   protected async whoIsIt(): Promise<Partial<ReceiverIdentity> | undefined> {
     const version = await this.dialog.ask(said.command('PQTMVERNO'), said.versionOf, tries)
     if (!version) return undefined
     // `PQTMUNIQID,OK,16,0123…`
-    const unique = await this.#ask('PQTMUNIQID')
-    this.#serial = typeof unique === 'object' ? (unique.values[1] ?? '') : ''
+    const unique = await this.ask('PQTMUNIQID')
+    this.#serial = typeof unique === 'object' ? (unique[1] ?? '') : ''
     return { ...version, serial: this.#serial }
   }
 
   protected async readMode(): ReturnType<Receiver['readTarget']> {
-    const mode = await this.#ask('PQTMCFGRCVRMODE,R')
-    const svin = typeof mode === 'object' ? await this.#ask('PQTMCFGSVIN,R') : undefined
-    return typeof mode === 'object' && typeof svin === 'object' ? said.targetOf(mode.values[0], svin.values) : undefined
+    const mode = await this.ask('PQTMCFGRCVRMODE,R')
+    const svin = typeof mode === 'object' ? await this.ask('PQTMCFGSVIN,R') : undefined
+    return typeof mode === 'object' && typeof svin === 'object' ? said.targetOf(mode[0], svin) : undefined
   }
 
   async restart(): Promise<void> {
@@ -117,9 +120,9 @@ export class QuectelReceiver extends ReceiverDriver<said.Sentence> {
     if (text === this.#refused) return writes
     this.#spareFlash()
     this.#isInEffect = false
-    for (const write of writes) await this.#need(write)
+    for (const write of writes) await this.need(write)
     // The base mode sets others back.
-    for (const write of await this.#differences(storedSettings(target, settings))) await this.#need(write)
+    for (const write of await this.#differences(storedSettings(target, settings))) await this.need(write)
     await this.#save()
     await this.#restart()
     const left = await this.#differences(storedSettings(target, settings))
@@ -135,7 +138,7 @@ export class QuectelReceiver extends ReceiverDriver<said.Sentence> {
       if (announced) isAnnounced = target.mode === 'fixed' && sameReference(announced.arp, target.arp)
     })
     try {
-      for (const output of evidenceCommands) await this.#need(output)
+      for (const output of evidenceCommands) await this.need(output)
       for (let look = 0; look < evidence.looks; look++) {
         await pause(this.ctx.timers, evidence.every_ms)
         if (target.mode === 'rover' ? Number.isFinite(this.fix?.acc_m) : isAnnounced) return true
@@ -149,7 +152,7 @@ export class QuectelReceiver extends ReceiverDriver<said.Sentence> {
   async #differences(stored: ReturnType<typeof storedSettings>): Promise<string[]> {
     const writes: string[] = []
     for (const setting of stored) {
-      const values = changed(setting, await this.#need(`${setting.name},R`))
+      const values = changed(setting, await this.need(`${setting.name},R`))
       if (values) writes.push([setting.name, 'W', ...values].join())
     }
     return writes
@@ -170,26 +173,16 @@ export class QuectelReceiver extends ReceiverDriver<said.Sentence> {
 
   /** Once: a second command right behind it would lose its answer. */
   async #save(): Promise<void> {
-    const answer = this.#ask('PQTMSAVEPAR', 1)
+    const answer = this.ask('PQTMSAVEPAR', 1)
     const late = pause(this.ctx.timers, saving_ms)
     if ((await answer) === undefined) await late
   }
 
   protected async setUp({ settings, stationId }: Wanted, check: () => void): ReturnType<Receiver['configure']> {
-    const refused: string[] = []
     const outputs = outputCommands(settings, stationId)
     // It keeps its own type.
     if (this.#refused.includes('PQTMCFGRTCM')) this.msm = undefined
-    let silent = 0
-    for (const asked of outputs) {
-      check()
-      const answer = await this.#ask(asked)
-      silent = answer === undefined ? silent + 1 : 0
-      if (typeof answer === 'object') continue
-      if (answer === undefined && (needed.test(asked) || silent > 1)) throw unavailable('the receiver does not answer')
-      if (needed.test(asked)) throw unavailable(`the receiver refuses ${asked}: ${answer}`)
-      refused.push(asked)
-    }
+    const refused = await this.send(outputs, { needed, check })
     return { written: outputs.length - refused.length, refused }
   }
 

@@ -3,6 +3,7 @@
  * @see Quectel LG290P & LGx80P GNSS Protocol Specification; each is held against a recording of an LG290P
  */
 import { encodeNmea, geodeticToEcef } from 'rtk-base/gnss'
+import type { Answer } from 'rtk-base/link'
 import type { GpsFix, ReceiverFix, ReceiverIdentity, ReceiverTarget } from 'rtk-base/services'
 
 /** A verified sentence by its commas; the first is its name with the talker: `GNRMC`, `PQTMPVT`. */
@@ -26,14 +27,14 @@ const errors: Readonly<Record<string, string>> = {
 }
 
 /** The values of an answer to a command, or why it was refused. Undefined: not an answer to it. */
-export function answerTo(asked: string, [name, ok, ...values]: Sentence): { values: string[] } | string | undefined {
+export function answerTo(asked: string, [name, ok, ...values]: Sentence): Answer | undefined {
   const [sent, access, message] = asked.split(',')
   if (name !== sent) return undefined
   if (ok === 'ERROR') return errors[values[0] ?? ''] ?? `error ${values[0]}`
   if (ok !== 'OK') return undefined
   // The rates of other messages are answered by the same name.
   const isOther = sent === 'PQTMCFGMSGRATE' && access === 'R' && values[0] !== message
-  return isOther ? undefined : { values }
+  return isOther ? undefined : values
 }
 
 /** `PQTMVERNO,LG290P03AANR02A01S,2025/12/12,10:05:52`: the module, and the firmware with its date. */

@@ -1,12 +1,13 @@
 /** A Septentrio receiver as a service: what it says, and how it is made a base. */
 import { sbf, septentrioReply } from 'rtk-base/gnss'
 import {
+  type Answer,
   type BytePort,
+  CommandReceiver,
   type DriverOptions,
   isSame,
   type OwnFrame,
   pause,
-  ReceiverDriver,
   type Wanted,
 } from 'rtk-base/link'
 import { type PluginContext, unavailable } from 'rtk-base/plugin'
@@ -22,7 +23,7 @@ const longestListing = 65_536
 /** After a soft reset it answers within 7 s. */
 const restart_ms = 7_000
 /** Without these it is no base. */
-const needed = /^set(DataInOut|SBFOutput|RTCMv3Output)/
+const needed = /^set(DataInOut|SBFOutput|RTCMv3Output|StaticPosCartesian|PVTMode)/
 const identification = 'lstInternalFile, Identification'
 
 export interface Login {
@@ -30,7 +31,7 @@ export interface Login {
   readonly password: string
 }
 
-export class SeptentrioReceiver extends ReceiverDriver<Reply> {
+export class SeptentrioReceiver extends CommandReceiver<Reply> {
   readonly #login: Login
   /** The receiver's own name of the port at which it answers. */
   #portName = ''
@@ -63,25 +64,21 @@ export class SeptentrioReceiver extends ReceiverDriver<Reply> {
 
   // ── commands and answers ──────────────────────────────────────────────────────────────────────────────────────────
 
-  /** @returns what follows the echo, or why it refused; undefined: no answer */
-  #ask(text: string, most = tries): Promise<readonly string[] | string | undefined> {
-    return this.dialog.ask(
-      command(text),
-      ({ kind, echo, lines }) => {
-        // A refusal has no echo but the name of the command.
-        if (kind === '?') return echo
-        return (kind === ':' || kind === '!') && echo.toLowerCase() === text.toLowerCase() ? lines : undefined
-      },
-      most,
-    )
+  protected encode(text: string): Uint8Array {
+    return command(text)
   }
 
-  /** @throws RTK_ERR_UNAVAILABLE unless the receiver accepts it */
-  async #need(text: string): Promise<readonly string[]> {
-    const answer = await this.#ask(text)
-    if (answer === undefined) throw unavailable('the receiver does not answer')
-    if (typeof answer === 'string') throw unavailable(refusalText(text, answer))
-    return answer
+  /** The values are the lines after the echo. */
+  protected answerTo(text: string, { kind, echo, lines }: Reply): Answer | undefined {
+    // A refusal has no echo but the name of the command.
+    if (kind === '?') return echo
+    return (kind === ':' || kind === '!') && echo.toLowerCase() === text.toLowerCase() ? lines : undefined
+  }
+
+  protected override refusal(text: string, reason: string): string {
+    return /not (logged|authori)|permission|access/i.test(reason)
+      ? `the receiver wants a login: set gnss-septentrio.user and gnss-septentrio.password (${reason})`
+      : super.refusal(text, reason)
   }
 
   protected async whoIsIt(): Promise<Partial<ReceiverIdentity> | undefined> {
@@ -102,7 +99,7 @@ export class SeptentrioReceiver extends ReceiverDriver<Reply> {
       },
       tries,
     )
-    if (refusal !== '') throw unavailable(refusalText(identification, refusal))
+    if (refusal !== '') throw unavailable(this.refusal(identification, refusal))
     if (file === undefined) return undefined
     const attribute = (element: string, name: string) =>
       new RegExp(`<${element}\\s[^<>]*?\\b${name}="([^"]{1,80})"`).exec(file)?.[1] ?? ''
@@ -124,12 +121,12 @@ export class SeptentrioReceiver extends ReceiverDriver<Reply> {
   }
 
   protected async readMode(): ReturnType<Receiver['readTarget']> {
-    const mode = await this.#ask('getPVTMode')
+    const mode = await this.ask('getPVTMode')
     if (typeof mode !== 'object') return undefined
     const [, kind = '', , place = ''] = valuesOf(mode, 'PVTMode')
     if (kind !== 'Static') return { mode: 'rover' }
     if (!place.startsWith('Cartesian')) return { mode: 'survey-in' }
-    const position = await this.#ask(`getStaticPosCartesian, ${place}`)
+    const position = await this.ask(`getStaticPosCartesian, ${place}`)
     if (typeof position !== 'object') return undefined
     const [x = Number.NaN, y = Number.NaN, z = Number.NaN] = valuesOf(position, 'StaticPosCartesian')
       .slice(2, 5)
@@ -138,7 +135,7 @@ export class SeptentrioReceiver extends ReceiverDriver<Reply> {
   }
 
   async restart(): Promise<void> {
-    await this.#need('exeResetReceiver, Soft, none')
+    await this.need('exeResetReceiver, Soft, none')
     this.restarted()
     await pause(this.ctx.timers, restart_ms)
   }
@@ -148,36 +145,14 @@ export class SeptentrioReceiver extends ReceiverDriver<Reply> {
   /** Ends a base at another position: it would send that as soon as its outputs are set. */
   protected async prepare({ target }: Wanted): Promise<string[]> {
     const held = await this.readMode()
-    return !held || !isSame(held, target) ? this.#each(modeCommands({ mode: 'rover' }), () => {}) : []
+    return !held || !isSame(held, target) ? this.send(modeCommands({ mode: 'rover' }), { needed, check: () => {} }) : []
   }
 
   protected async setUp({ target, settings, stationId }: Wanted, check: () => void): ReturnType<Receiver['configure']> {
     if (this.#portName === '') throw unavailable('the receiver does not say at which of its ports it is')
-    const refused: string[] = []
-    const outputs = outputCommands(settings, stationId, this.#portName)
-    for (const asked of outputs) {
-      check()
-      const answer = await this.#ask(asked)
-      if (typeof answer === 'object') continue
-      if (answer === undefined) throw unavailable('the receiver does not answer')
-      if (needed.test(asked)) throw unavailable(refusalText(asked, answer))
-      refused.push(asked)
-    }
-    const modes = modeCommands(target)
-    refused.push(...(await this.#each(modes, check)))
-    return { written: outputs.length + modes.length - refused.length, refused }
-  }
-
-  /** @returns those that were refused and are not needed */
-  async #each(commands: readonly string[], check: () => void): Promise<string[]> {
-    const refused: string[] = []
-    for (const text of commands) {
-      check()
-      const isNeeded = !text.startsWith('setReceiverDynamics')
-      if (isNeeded) await this.#need(text)
-      else if (typeof (await this.#ask(text)) !== 'object') refused.push(text)
-    }
-    return refused
+    const commands = [...outputCommands(settings, stationId, this.#portName), ...modeCommands(target)]
+    const refused = await this.send(commands, { needed, check })
+    return { written: commands.length - refused.length, refused }
   }
 
   // ── its reports ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -252,8 +227,3 @@ function valuesOf(lines: readonly string[], name: string): string[] {
   const state = lines.find((line) => line.startsWith(`${name},`)) ?? ''
   return state.split(',').map((value) => value.trim())
 }
-
-const refusalText = (asked: string, reason: string): string =>
-  /not (logged|authori)|permission|access/i.test(reason)
-    ? `the receiver wants a login: set gnss-septentrio.user and gnss-septentrio.password (${reason})`
-    : `the receiver refuses ${asked}: ${reason}`

@@ -2,6 +2,7 @@
  * What the receiver says, decoded. Layouts by the Unicore N4 Reference Commands Manual; each is held against a recording of a UM980.
  */
 import { geodeticToEcef, gpsToUnix } from 'rtk-base/gnss'
+import type { Answer } from 'rtk-base/link'
 import type {
   ConstellationName,
   GpsFix,
@@ -19,11 +20,11 @@ export const bestSat = 1041
 
 // ── lines ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** The answer to a command: '' is success, else why it failed. Undefined: not an answer to this one. */
-export function answerTo(asked: string, line: string): string | undefined {
+/** The answer to a command, which has no values. Undefined: the line is no answer to this command. */
+export function answerTo(asked: string, line: string): Answer | undefined {
   const [, said, answer] = /^\$command,(.*),response: ?(.*)$/.exec(line) ?? []
   if (said?.toUpperCase() !== asked.toUpperCase()) return undefined
-  return answer === 'OK' ? '' : answer || 'it failed'
+  return answer === 'OK' ? [] : answer || 'it failed'
 }
 
 /** A restart ends with `$devicename,COM3*65`. */

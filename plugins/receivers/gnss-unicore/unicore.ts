@@ -1,12 +1,13 @@
 /** A Unicore receiver as a service: what it says, and how it is made a base. */
 import { unicoreLine, unicoreLog } from 'rtk-base/gnss'
 import {
+  type Answer,
   type BytePort,
+  CommandReceiver,
   type DriverOptions,
   isSame,
   type OwnFrame,
   pause,
-  ReceiverDriver,
   type Wanted,
 } from 'rtk-base/link'
 import { type PluginContext, unavailable } from 'rtk-base/plugin'
@@ -23,7 +24,7 @@ const judged_ms = 1_000
 /** Without these it is no base. */
 const needed = /^(BESTNAVB|RTCM1005|RTCM107)/
 
-export class UnicoreReceiver extends ReceiverDriver {
+export class UnicoreReceiver extends CommandReceiver {
   /** SATSINFO of the epoch whose BESTSAT has not come yet. */
   #seen: Log | undefined
   /** The signal group that was asked for, with the serial number: written once, whatever is read back. */
@@ -42,16 +43,12 @@ export class UnicoreReceiver extends ReceiverDriver {
 
   // ── commands and answers ──────────────────────────────────────────────────────────────────────────────────────────
 
-  /** @returns '' done, else the reason of the receiver; undefined: no answer */
-  #ask(text: string, most = tries): Promise<string | undefined> {
-    return this.dialog.ask(command(text), (line) => said.answerTo(text, line), most)
+  protected encode(text: string): Uint8Array {
+    return command(text)
   }
 
-  /** @throws RTK_ERR_UNAVAILABLE unless the receiver accepts it */
-  async #need(text: string): Promise<void> {
-    const answer = await this.#ask(text)
-    if (answer === undefined) throw unavailable('the receiver does not answer')
-    if (answer !== '') throw unavailable(`the receiver refuses ${text}: ${answer}`)
+  protected answerTo(text: string, line: string): Answer | undefined {
+    return said.answerTo(text, line)
   }
 
   protected whoIsIt(): Promise<Partial<ReceiverIdentity> | undefined> {
@@ -81,10 +78,10 @@ export class UnicoreReceiver extends ReceiverDriver {
 
   async restart(): Promise<void> {
     const { life } = this
-    const answer = await this.#ask('RESET', 1)
+    const answer = await this.ask('RESET', 1)
     // It may have restarted before it answered.
     if (answer === undefined && life === this.life) throw unavailable('the receiver does not answer')
-    if (answer) throw unavailable(`the receiver refuses RESET: ${answer}`)
+    if (typeof answer === 'string') throw unavailable(this.refusal('RESET', answer))
   }
 
   // ── how it is made a rover or a base ──────────────────────────────────────────────────────────────────────────────
@@ -92,7 +89,7 @@ export class UnicoreReceiver extends ReceiverDriver {
   /** Ends a base at another position, and sets the tracked signals, for which the receiver restarts. */
   protected async prepare({ target }: Wanted, { module, serial }: ReceiverIdentity): Promise<string[]> {
     const held = await this.readMode()
-    if (!held || !isSame(held, target)) await this.#need('MODE ROVER SURVEY')
+    if (!held || !isSame(held, target)) await this.need('MODE ROVER SURVEY')
     const group = signalGroupOf(module)
     const asked = `CONFIG SIGNALGROUP ${group}`
     const before = await this.#signalGroup()
@@ -100,28 +97,18 @@ export class UnicoreReceiver extends ReceiverDriver {
     // Each time costs the flash a write and the base a restart.
     const isAsked = this.#groupAsked === serial + asked
     this.#groupAsked = serial + asked
-    if (before === undefined || isAsked || (await this.#ask(asked)) !== '') return [asked]
+    if (before === undefined || isAsked || typeof (await this.ask(asked)) !== 'object') return [asked]
     await pause(this.ctx.timers, restart_ms)
-    await this.#need('MODE ROVER SURVEY')
+    await this.need('MODE ROVER SURVEY')
     return []
   }
 
   protected async setUp({ target, settings, stationId }: Wanted, check: () => void): ReturnType<Receiver['configure']> {
-    const refused: string[] = []
     const outputs = outputCommands(settings)
-    let silent = 0
-    for (const asked of outputs) {
-      check()
-      const answer = await this.#ask(asked)
-      silent = answer === undefined ? silent + 1 : 0
-      if (answer === '') continue
-      if (answer === undefined && (needed.test(asked) || silent > 1)) throw unavailable('the receiver does not answer')
-      if (needed.test(asked)) throw unavailable(`the receiver refuses ${asked}: ${answer}`)
-      refused.push(asked)
-    }
+    const refused = await this.send(outputs, { needed, check })
     check()
     if (target.mode === 'fixed') {
-      await this.#need(modeCommand(target, stationId))
+      await this.need(modeCommand(target, stationId))
       await pause(this.ctx.timers, judged_ms)
       const refuses = await this.#refusesPosition()
       if (refuses === undefined) throw unavailable('the receiver does not answer')

@@ -38,6 +38,7 @@ export {
   variant,
 } from './d-bus.js'
 export { Dialog, type Matcher } from './dialog.js'
+export { type Answer, CommandReceiver, type SendOptions } from './driver/command-receiver.js'
 export {
   type DriverOptions,
   isSame,

@@ -350,7 +350,12 @@ export abstract class ReceiverDriver<M = string> implements Receiver {
     return { written, refused: [...before, ...refused] }
   }
 
-  async readTarget(): ReturnType<Receiver['readTarget']> {
+  /** Waits for a configuration that is under way. */
+  readTarget(): ReturnType<Receiver['readTarget']> {
+    return this.#tasks.runExclusive(() => this.#readTarget())
+  }
+
+  async #readTarget(): ReturnType<Receiver['readTarget']> {
     const held = this.link === 'offline' ? undefined : await this.readMode()
     if (!held) return undefined
     this.#mode = held.mode === 'survey-in' ? 'unknown' : held.mode
@@ -399,7 +404,7 @@ export abstract class ReceiverDriver<M = string> implements Receiver {
 
   /** Whether its mode is still the configured one. */
   async #verify(): Promise<void> {
-    const held = await this.readTarget()
+    const held = await this.#readTarget()
     if (!held) return
     this.#verified_ms = this.ctx.clock.monotonic()
     if (this.#configured && !(this.#target && isSame(held, this.#target))) this.restarted()
@@ -419,7 +424,8 @@ export abstract class ReceiverDriver<M = string> implements Receiver {
     const isDue = this.#configured && now_ms - this.#verified_ms >= verify_ms && !this.#tasks.isLocked()
     if (this.#identity.module !== '' && this.#mode !== 'unknown' && !isDue) return
     this.#isAsking = true
-    void (this.#identity.module === '' ? this.#identify() : this.#verify())
+    void this.#tasks
+      .runExclusive(() => (this.#identity.module === '' ? this.#identify() : this.#verify()))
       .catch(() => {
         // The next second asks again.
       })
