@@ -175,6 +175,10 @@ async function buildParts(options: RuntimeOptions, sections: Sections, shutdown:
   const knowsPeople = variantNames(options, homes[accounts.id])
   const httpServer = new HttpServer(http, {
     ...{ log, clock, sockets, network, seen, kept },
+    certificate: {
+      utc_ms: () => foundation.device.utc_ms(),
+      report: (trouble) => void foundation.errors.while('http-certificate-renewal', trouble),
+    },
     // While the plugin that knows people does not run, nobody is let in in its place.
     accounts: () =>
       (services.find(accounts.id) as Accounts | undefined) ??

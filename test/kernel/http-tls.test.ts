@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
+import { CertificateFiles } from '../../runtime/platform/files/certificate-files.js'
 import { createTestStation, ManualClock, until } from '../harness/index.js'
 import { createAuthority } from '../harness/peers/certificates.js'
 import { get, owner, post, raw, says, serve } from './http-rig.js'
@@ -18,8 +19,8 @@ function certificates(t: Test) {
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const authority = createAuthority(folder)
   const tls = { cert: join(folder, 'live.pem'), key: join(folder, 'live.key') }
-  const install = (name: string) => {
-    const issued = authority.issue(name, `/CN=${name}`, 'subjectAltName=IP:127.0.0.1\n')
+  const install = (name: string, days?: number) => {
+    const issued = authority.issue(name, `/CN=${name}`, 'subjectAltName=IP:127.0.0.1\n', days)
     copyFileSync(issued.cert, tls.cert)
     copyFileSync(issued.key, tls.key)
   }
@@ -95,6 +96,49 @@ t.test('a certificate that is none keeps no station down, and the page comes wit
     }, 'the page')
     t.equal((await asks(station.device.http?.port ?? 0)('/')).subject, 'third')
   }
+})
+
+t.test('a certificate that is about to expire is reported until it is renewed', async (t) => {
+  const { tls, install } = certificates(t)
+  const day_ms = 86_400_000
+  for (const [days, left, isReported] of [
+    [400, 31, false],
+    [400, 29, true],
+    // Of a short one the last quarter.
+    [8, 3, false],
+    [8, 1, true],
+  ] as const) {
+    install('soon', days)
+    const files = new CertificateFiles(tls)
+    files.read()
+    const at_ms = Date.now() + (days - left) * day_ms
+    const trouble = files.look(at_ms, () => t.fail('it did not change'))
+    t.equal(trouble?.expired, isReported ? false : undefined, `${left} of ${days} days`)
+    t.equal(
+      files.look(0, () => {}),
+      undefined,
+      'without a clock nobody knows',
+    )
+  }
+  install('ended', -1)
+  const station = await createTestStation({
+    clock: new ManualClock(Date.now()),
+    variant: { http: { host: '127.0.0.1', port: 0, tls } } as never,
+  })
+  t.teardown(() => station.stop())
+  const report = () => station.device.errors().map(({ code, text }) => `${code}: ${text}`)
+  await station.clock.advance(60_000)
+  t.match(report(), [
+    /^http-certificate-renewal: the certificate for HTTPS expired on [\d-]{10}, .*: renew .*live\.pem$/,
+  ])
+  writeFileSync(tls.cert, 'none')
+  await station.clock.advance(120_000)
+  t.match(report(), [
+    /^http-certificate-renewal: the certificate for HTTPS cannot be read: .*previous one stays in use$/,
+  ])
+  install('good')
+  await station.clock.advance(60_000)
+  t.same(report(), [])
 })
 
 t.test('who only begins a handshake is cut off in 10 s of the clock', async (t) => {

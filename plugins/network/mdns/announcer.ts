@@ -159,6 +159,7 @@ export class Announcer {
     return {
       ...namesFor(this.#ctx.serial, this.#attempt),
       port: http?.port ?? 0,
+      isSecure: http?.fingerprint256 !== undefined,
       txt: [`serial=${this.#ctx.serial}`, `version=${version}`, `hardware=${hardware}`, 'path=/', ...this.#name()].map(
         (one) => one.slice(0, 255),
       ),

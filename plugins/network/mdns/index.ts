@@ -8,7 +8,7 @@ import { udpLinks } from './link.js'
 const early_ms = 1_000
 const look_ms = 30_000
 
-/** The station is found by name in the local network: mDNS (RFC 6762) with `_http._tcp` and `_rtk-base._tcp`. */
+/** The station is found by name in the local network: mDNS (RFC 6762) with `_http._tcp` or `_https._tcp`, and `_rtk-base._tcp`. */
 export default definePlugin({
   name: 'mdns',
   version: '1.0.0',

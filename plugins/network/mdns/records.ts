@@ -10,6 +10,8 @@ export interface Names {
 
 export interface Announcement extends Names {
   readonly port: number
+  /** The page is served by HTTPS alone. */
+  readonly isSecure: boolean
   /** `key=value` */
   readonly txt: readonly string[]
   readonly ip4: readonly string[]
@@ -18,7 +20,7 @@ export interface Announcement extends Names {
 
 export type OwnRecord = Answer & { readonly name: string; readonly ttl: number }
 
-export const services = ['_http._tcp.local', '_rtk-base._tcp.local'] as const
+const servicesOf = ({ isSecure }: Announcement) => [`_http${isSecure ? 's' : ''}._tcp.local`, '_rtk-base._tcp.local']
 const everyService = '_services._dns-sd._udp.local'
 /** Records that hold a host name or an address, and the others (RFC 6762, section 10). */
 const hostTtl_s = 120
@@ -38,11 +40,12 @@ export function namesFor(serial: string, attempt = 1): Names {
 const label = (text: string, end = '') => text.slice(0, mostLabel_bytes - end.length) + end
 
 /** Records of which only this station has any: probed for before they are announced. */
-export function uniqueRecords({ instance, host, port, txt, ip4, ip6 }: Announcement): OwnRecord[] {
+export function uniqueRecords(announcement: Announcement): OwnRecord[] {
+  const { instance, host, port, txt, ip4, ip6 } = announcement
   const target = `${host}.local`
   const flush = true
   return [
-    ...services.flatMap((service): OwnRecord[] => [
+    ...servicesOf(announcement).flatMap((service): OwnRecord[] => [
       {
         name: `${instance}.${service}`,
         type: 'SRV',
@@ -58,10 +61,10 @@ export function uniqueRecords({ instance, host, port, txt, ip4, ip6 }: Announcem
 }
 
 /** Records that others have too, with other data. */
-export function sharedRecords({ instance }: Names): OwnRecord[] {
-  return services.flatMap((service): OwnRecord[] => [
+export function sharedRecords(announcement: Announcement): OwnRecord[] {
+  return servicesOf(announcement).flatMap((service): OwnRecord[] => [
     { name: everyService, type: 'PTR', ttl: otherTtl_s, data: service },
-    { name: service, type: 'PTR', ttl: otherTtl_s, data: `${instance}.${service}` },
+    { name: service, type: 'PTR', ttl: otherTtl_s, data: `${announcement.instance}.${service}` },
   ])
 }
 

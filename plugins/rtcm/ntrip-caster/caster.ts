@@ -16,7 +16,6 @@ import type { NtripCasterInfo } from 'rtk-base/schemas'
 import { device, localNetwork, type MountLogin, type RtcmStream, rtcmStream } from 'rtk-base/services'
 import type { Static } from 'typebox'
 import { Compile } from 'typebox/compile'
-import { certificateTrouble } from './certificate-trouble.js'
 import { ForeignMount, InheritedBase } from './foreign.js'
 import type { Logins } from './logins.js'
 import { type MountPoint, OwnMount } from './mount.js'
@@ -194,22 +193,13 @@ export class Caster {
     this.#looking = this.#ctx.timers.every(certificateLook_ms, () => this.#lookAtCertificate(files, secure))
   }
 
-  /** Renewal replaces the files without notice. */
   #lookAtCertificate(files: CertificateFiles, secure: Listener): void {
     const { errors, services, log } = this.#ctx
-    try {
-      if (files.changed()) {
-        secure.renew()
-        log.info('the certificate for rovers was renewed: connections from now on get the new one')
-      }
-      const utc_ms = services.use(device).utc_ms()
-      // What was never read has no end: the listener reports it.
-      const trouble =
-        files.certificate && certificateTrouble(files.certificate.validTo, this.#options.tls?.cert ?? '', utc_ms)
-      errors.while('ntrip-caster-certificate', trouble)
-    } catch (error) {
-      errors.while('ntrip-caster-certificate', { reason: (error as Error).message })
-    }
+    const trouble = files.look(services.use(device).utc_ms(), () => {
+      secure.renew()
+      log.info('the certificate for rovers was renewed: connections from now on get the new one')
+    })
+    errors.while('ntrip-caster-certificate', trouble)
   }
 
   close(): void {

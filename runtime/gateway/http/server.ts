@@ -9,7 +9,7 @@ import type { Duplex } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import type { Logger } from 'pino'
 import type { Dispose } from '../../../schemas/event.js'
-import type { Accounts, HttpRoute } from '../../../schemas/services.js'
+import type { Accounts, ErrorValues, HttpRoute } from '../../../schemas/services.js'
 import { messageOf, RtkError, type RtkErrorCode } from '../../errors.js'
 import { isLoopbackAddress } from '../../platform/address/address.js'
 import { FairQueue } from '../../platform/fair-share/fair-queue.js'
@@ -61,6 +61,8 @@ export interface HttpServerDeps {
   /** The people of a plugin that knows some; `away`: it does not run. */
   accounts?: () => Accounts | 'away' | undefined
   limits?: Partial<HttpLimits>
+  /** The time, and who is told what a person has to do about the certificate (`CertificateFiles.look`). */
+  certificate?: { utc_ms(): number; report(trouble: ErrorValues | undefined): void }
   /** Left out: by the address. */
   isLoopback?: (address: string) => boolean
 }
@@ -104,6 +106,7 @@ export class HttpServer {
   #closing: boolean = false
   #door: Door | undefined
   readonly #certificate: CertificateFiles | undefined
+  readonly #certificateDeps: HttpServerDeps['certificate']
   #certificateLook: Dispose = () => {}
 
   constructor(options: HttpOptions, deps: HttpServerDeps) {
@@ -115,6 +118,7 @@ export class HttpServer {
     this.#limits = { ...defaultLimits, ...deps.limits }
     this.#network = deps.network ?? new LocalNetwork(deps.clock)
     this.#certificate = options.tls && new CertificateFiles(options.tls)
+    this.#certificateDeps = deps.certificate
     this.#login = new Login(options, deps.clock, deps.kept, deps.accounts)
     this.#names = [deps.hostname ?? machineName(), ...(options.hosts ?? [])]
     this.#isLoopback = deps.isLoopback ?? isLoopbackAddress
@@ -188,20 +192,13 @@ export class HttpServer {
     })
   }
 
-  /** Renewal replaces the files without notice. */
   #followCertificate(certificate: CertificateFiles): void {
     this.#certificateLook = this.#clock.timer(certificateLook_ms, () => {
-      try {
-        if (certificate.changed()) {
-          this.#door?.renew()
-          this.#log.info('the certificate of the HTTP server was renewed: connections from now on get the new one')
-        }
-      } catch (error) {
-        this.#log.warn(
-          { err: error },
-          'the certificate of the HTTP server cannot be read: the previous one stays in use',
-        )
-      }
+      const trouble = certificate.look(this.#certificateDeps?.utc_ms() ?? 0, () => {
+        this.#door?.renew()
+        this.#log.info('the certificate of the HTTP server was renewed: connections from now on get the new one')
+      })
+      this.#certificateDeps?.report(trouble)
       this.#followCertificate(certificate)
     })
   }

@@ -23,6 +23,11 @@ export const german: Readonly<Record<Exclude<keyof typeof english, EnglishOnly> 
     'Das Plugin {plugin} hat die Station {blocked_s} s lang blockiert: Korrekturen und Antworten kamen zu spät',
   'error.http-certificate': 'Die Seite ist nicht erreichbar: Das Zertifikat (http.tls) kann nicht gelesen werden',
   'error.http-certificate.advice': 'Der Grund steht im Log; es wird alle paar Sekunden wieder versucht',
+  'error.http-certificate-renewal': 'Das Zertifikat der Seite läuft am {until} ab: {file} erneuern',
+  'error.http-certificate-renewal.expired':
+    'Das Zertifikat der Seite ist am {until} abgelaufen, Browser weisen die Seite ab: {file} erneuern',
+  'error.http-certificate-renewal.reason': 'Das Zertifikat der Seite ist nicht lesbar: {reason}',
+  'error.http-certificate-renewal.advice.reason': 'Das bisherige bleibt in Gebrauch',
   'error.http-listen': 'Die Seite ist nicht erreichbar: Dieses Gerät hat die Adresse {host} (noch) nicht',
   'error.image-damaged': 'Dateien der Software sind beschädigt ({files}): das Abbild erneut installieren',
   'error.listen': 'Ein Port lässt sich nicht öffnen: {reason}',

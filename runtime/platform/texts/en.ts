@@ -18,6 +18,11 @@ export const english = {
     'plugin {plugin} blocked everything for {_duration} s{_where}: RTCM and answers were late',
   'error.http-certificate': 'HTTPS is not served: its certificate (http.tls) cannot be read',
   'error.http-certificate.advice': 'the log has the reason; it is tried again every few seconds',
+  'error.http-certificate-renewal': 'the certificate for HTTPS expires on {until}: renew {file}',
+  'error.http-certificate-renewal.expired':
+    'the certificate for HTTPS expired on {until}, and browsers refuse the page: renew {file}',
+  'error.http-certificate-renewal.reason': 'the certificate for HTTPS cannot be read: {reason}',
+  'error.http-certificate-renewal.advice.reason': 'the previous one stays in use',
   'error.http-listen': 'HTTP is not served: this machine has no address {host} (yet)',
   'error.image-damaged': '{files}: install the image again',
   'error.listen': '{reason}',

@@ -32,6 +32,7 @@ class Segment {
     const make = (): Announcement => ({
       ...namesFor(serial, state.attempt),
       port: 80,
+      isSecure: false,
       txt: [`serial=${serial}`, 'path=/'],
       ip4: [address],
       ip6: [],
@@ -127,7 +128,14 @@ t.test('a station probes, announces, answers, and says goodbye', async (t) => {
   t.strictSame(names(answer), ['PTR _http._tcp.local'])
   t.match(names(answer, 'additionals'), ['A rtk-base-sn1.local', 'SRV RTK base SN1._http._tcp.local'])
   t.equal(answer?.answers?.[0] && dataOf(answer.answers[0]), 'rtk base sn1._http._tcp.local')
-  const txt = uniqueRecords({ ...namesFor('SN1'), port: 80, txt: ['serial=SN1', 'path=/'], ip4: [], ip6: [] })
+  const txt = uniqueRecords({
+    ...namesFor('SN1'),
+    port: 80,
+    isSecure: false,
+    txt: ['serial=SN1', 'path=/'],
+    ip4: [],
+    ip6: [],
+  })
   const heard = answer?.additionals?.find(({ type }) => type === 'TXT')
   t.equal(heard && dataOf(heard), txt.filter(({ type }) => type === 'TXT').map(dataOf)[0])
   await responder.close()
@@ -139,6 +147,14 @@ t.test('a station probes, announces, answers, and says goodbye', async (t) => {
   segment.ask([ptr])
   await segment.during(2)
   t.equal(segment.packets.length, after + 1, 'nothing more')
+})
+
+t.test('a page with a certificate is announced as one', async (t) => {
+  const segment = new Segment()
+  segment.station('SN1', '192.168.1.2', { isSecure: true })
+  const announced = names((await segment.during(3)).at(-1))
+  for (const type of ['SRV', 'TXT']) t.ok(announced.includes(`${type} RTK base SN1._https._tcp.local`), type)
+  t.notOk(announced.some((name) => name.includes('_http.')))
 })
 
 t.test('questions: kinds, known answers, plain DNS, rate', async (t) => {

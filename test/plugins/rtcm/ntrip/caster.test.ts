@@ -1,5 +1,4 @@
 import { createHook } from 'node:async_hooks'
-import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,7 +7,6 @@ import { connect as connectTls } from 'node:tls'
 import { NtripCasterInfo } from 'rtk-base/schemas'
 import t, { type Test } from 'tap'
 import { Value } from 'typebox/value'
-import { certificateTrouble } from '../../../../plugins/rtcm/ntrip-caster/certificate-trouble.js'
 import ntripCaster from '../../../../plugins/rtcm/ntrip-caster/index.js'
 import { Logins } from '../../../../plugins/rtcm/ntrip-caster/logins.js'
 import { Rovers } from '../../../../plugins/rtcm/ntrip-caster/rovers.js'
@@ -595,13 +593,6 @@ t.test('TLS: a renewed certificate is served within a minute, one that ends is t
   install('third')
   await clock.advance(60_000)
   t.same(station.device.errors(), [])
-  const { validTo } = new X509Certificate(readFileSync(paths.cert))
-  const until_ms = Date.parse(validTo)
-  const trouble = (utc_ms: number) => certificateTrouble(validTo, paths.cert, utc_ms)
-  t.equal(trouble(until_ms - 15 * 86_400_000), undefined)
-  t.equal(trouble(0), undefined, 'without a clock nobody knows')
-  t.match(trouble(until_ms - 13 * 86_400_000), { expired: false, file: /live\.pem$/ })
-  t.match(trouble(until_ms + 1), { expired: true })
 })
 
 t.test('a rover that comes back takes the place of its own dead connection, and of no other', async (t) => {
