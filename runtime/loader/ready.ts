@@ -1,7 +1,7 @@
 /** Bundles that were made of the sources of a checkout: a start or a device build need not build what has not changed. */
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { disk } from '../platform/files/disk.js'
 import type { Bundle } from './bundle.js'
 
 interface Note {
@@ -12,7 +12,7 @@ interface Note {
 
 /** @param built_ms before the sources were read */
 export function keepReady(folder: string, name: string, built_ms: number, { code, inputs }: Bundle): void {
-  mkdirSync(folder, { recursive: true })
+  disk.mkdirSync(folder, { recursive: true })
   writeWhole(join(folder, `${name}.cjs`), code)
   keepNote(join(folder, `${name}.json`), built_ms, inputs)
 }
@@ -24,28 +24,27 @@ export function keepNote(file: string, built_ms: number, inputs: readonly string
 /** Another process may read the same file. */
 function writeWhole(file: string, text: string): void {
   const aside = `${file}.${process.pid}`
-  writeFileSync(aside, text)
-  renameSync(aside, file)
+  disk.writeFileSync(aside, text)
+  disk.renameSync(aside, file)
 }
 
 /** What went in, unless any of it has changed since. @throws where there is no note, or a source is missing */
 export function readNote(file: string): readonly string[] | undefined {
-  const { built_ms, inputs } = JSON.parse(readFileSync(file, 'utf8')) as Note
-  return inputs.some((input) => statSync(input).mtimeMs >= built_ms) ? undefined : inputs
+  const { built_ms, inputs } = JSON.parse(disk.readFileSync(file, 'utf8')) as Note
+  return inputs.some((input) => disk.statSync(input).mtimeMs >= built_ms) ? undefined : inputs
 }
 
 /** The bundle of a shipped plugin, unless a source of it has changed since; `file` holds its code. */
 export function readReady(folder: string, name: string): (Bundle & { file: string }) | undefined {
   const file = join(folder, `${name}.cjs`)
   const note = join(folder, `${name}.json`)
-  if (!existsSync(note)) return undefined
   try {
     const inputs = readNote(note)
     if (!inputs) return undefined
-    const code = readFileSync(file, 'utf8')
+    const code = disk.readFileSync(file, 'utf8')
     return { code, digest: createHash('sha256').update(code).digest('hex'), inputs, file }
   } catch {
-    // A source is missing, or another build is replacing it: the plugin is built from the existing sources.
+    // There is no note, a source is missing, or another build is replacing it: the plugin is built from the existing sources.
     return undefined
   }
 }

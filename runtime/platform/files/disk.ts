@@ -6,13 +6,24 @@ import * as sync from 'node:fs'
 import * as promises from 'node:fs/promises'
 
 const { chmod, copyFile, lstat, mkdir, open, readdir, readFile, rename, rm, stat, statfs, writeFile } = promises
-const { closeSync, fsyncSync, lstatSync, mkdirSync, openSync, readdirSync, readFileSync, renameSync, rmSync } = sync
+const {
+  chmodSync,
+  closeSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+} = sync
 const { createReadStream, createWriteStream, openAsBlob, statSync, writeFileSync, writeSync } = sync
 
 export const disk = {
   ...{ chmod, copyFile, lstat, mkdir, open, readdir, readFile, rename, rm, stat, statfs, writeFile },
   // For code that cannot wait: a start, and a process that is ending.
-  ...{ closeSync, fsyncSync, lstatSync, mkdirSync, openSync, readdirSync, readFileSync, renameSync, rmSync },
+  ...{ chmodSync, closeSync, fsyncSync, lstatSync, mkdirSync, openSync, readdirSync, readFileSync, renameSync, rmSync },
   ...{ statSync, writeFileSync, writeSync },
   ...{ createReadStream, createWriteStream, openAsBlob },
 }

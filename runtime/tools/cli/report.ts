@@ -1,5 +1,4 @@
 import { existsSync, statSync } from 'node:fs'
-import { readFile, rm } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { messageOf, RtkError } from '../../errors.js'
 import { hostTable } from '../../host-table.js'
@@ -7,6 +6,7 @@ import { makeReport, type ReportingPlugin } from '../../kernel/report/index.js'
 import { readCatalogue } from '../../loader/catalogue.js'
 import { Loader } from '../../loader/load.js'
 import { DataFiles } from '../../platform/files/data-files.js'
+import { disk } from '../../platform/files/disk.js'
 import { diskRemedy, replaceFile } from '../../platform/files/durable-file.js'
 import { createLogger } from '../../platform/log/log.js'
 import { readRelease, readyFolder, shippedPlugins } from '../../platform/release.js'
@@ -56,8 +56,8 @@ async function ofService(data: string): Promise<Buffer | undefined> {
   if (!client) return undefined
   try {
     const { file } = await client.call<{ file: string }>('report')
-    const report = await readFile(file)
-    await rm(file, { force: true })
+    const report = await disk.readFile(file)
+    await disk.rm(file, { force: true })
     return report
   } catch {
     return undefined

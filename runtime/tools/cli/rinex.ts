@@ -1,5 +1,4 @@
 import { createReadStream, type ReadStream, statSync } from 'node:fs'
-import { open, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { createGunzip } from 'node:zlib'
 import { RtkError } from '../../errors.js'
@@ -14,6 +13,7 @@ import {
   spanTrouble,
   systemsIn,
 } from '../../lib/rinex/index.js'
+import { disk } from '../../platform/files/disk.js'
 import { timeOf } from '../../platform/time/time-range.js'
 import { parseArgs } from './parse-args.js'
 
@@ -152,11 +152,11 @@ function numberOf(name: string, given: string, least: number, most: number): num
 
 /** An unfinished file is removed. */
 async function write(path: string, parts: AsyncIterable<string> | Iterable<string>): Promise<void> {
-  const file = await open(path, 'w')
+  const file = await disk.open(path, 'w')
   try {
     for await (const part of parts) await file.write(part)
   } catch (error) {
-    await rm(path, { force: true })
+    await disk.rm(path, { force: true })
     throw error
   } finally {
     await file.close()

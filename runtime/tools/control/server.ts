@@ -1,11 +1,11 @@
 import { once } from 'node:events'
-import { chmodSync, rmSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { join } from 'node:path'
 import { messageOf, RtkError } from '../../errors.js'
 import type { Runtime } from '../../index.js'
 import { DataFiles } from '../../platform/files/data-files.js'
+import { disk } from '../../platform/files/disk.js'
 import { replaceFile } from '../../platform/files/durable-file.js'
 import type { Logger } from '../../platform/log/log.js'
 import { longestAnswer, longestRequest, reachControl, socketFile } from './protocol.js'
@@ -74,7 +74,7 @@ export async function serveControl(data: string, runtime: Runtime, log: Logger):
     await closed
     // Node takes the socket away by the path that it was made with: its folder had to stay reachable until here.
     release()
-    rmSync(socketFile(data), { force: true })
+    disk.rmSync(socketFile(data), { force: true })
   }
 }
 
@@ -85,13 +85,13 @@ async function listen(server: Server, data: string): Promise<() => void> {
   let reach: ReturnType<typeof reachControl> | undefined
   const umask = process.umask(0o177)
   try {
-    rmSync(file, { force: true })
+    disk.rmSync(file, { force: true })
     reach = reachControl(data)
     // It binds in this call: nothing else is made under this mask.
     server.listen(reach.path)
     process.umask(umask)
     await once(server, 'listening')
-    chmodSync(file, 0o600)
+    disk.chmodSync(file, 0o600)
     return reach.release
   } catch (error) {
     server.close()

@@ -1,7 +1,8 @@
-import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { messageOf, RtkError } from '../../../errors.js'
+import { disk } from '../../../platform/files/disk.js'
 import { systemCode } from '../../../platform/files/durable-file.js'
 import type { Logger } from '../../../platform/log/log.js'
 import type { Notice } from '../../../platform/standing-errors.js'
@@ -43,7 +44,7 @@ function makeFolder(path: string): void {
   }
   const parent = dirname(path)
   if (parent !== path) makeFolder(parent)
-  mkdirSync(path, { mode: 0o700 })
+  disk.mkdirSync(path, { mode: 0o700 })
 }
 
 /**

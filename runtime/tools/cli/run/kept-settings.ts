@@ -3,11 +3,11 @@
  * used. The launcher decides: `RTK_BASE_SETTINGS` is `kept` after the settings were refused three times, `safe` after
  * the kept settings were refused too. Settings that ran well are kept in ROOT/kept.json.
  */
-import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { type Static, Type } from 'typebox'
 import { messageOf } from '../../../errors.js'
+import { disk } from '../../../platform/files/disk.js'
 import { replaceFileSync } from '../../../platform/files/durable-file.js'
 import { readRecordSync } from '../../../platform/files/plain-file.js'
 import { StateFile } from '../../../platform/files/state-file.js'
@@ -141,7 +141,7 @@ function forgetEnds(root: string, refused: boolean): void {
   const file = join(root, 'exits')
   const text = refused ? textOf(file) : undefined
   const left = text?.replace(/^count=.*$/m, 'count=0')
-  if (!refused) rmSync(file, { recursive: true, force: true })
+  if (!refused) disk.rmSync(file, { recursive: true, force: true })
   else if (left !== undefined && left !== text) replaceFileSync(file, left)
 }
 
