@@ -33,7 +33,3 @@ export const textOfLines = (values: Readonly<Record<string, string>>): string =>
   Object.entries(values)
     .map(([name, value]) => `${name}=${value}`)
     .join('\n')
-
-/** Commands that disturb nothing; every other one is asked about first. */
-const harmless = /^(log|logsavenvs|log-levels|rtcm-mqtt-force|ntrip-rovers|ntrip-bases|reset-debug|mqtt-renew)(=|$)/
-export const isHarmless = (command: string): boolean => harmless.test(command.trim())

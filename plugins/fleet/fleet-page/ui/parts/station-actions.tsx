@@ -7,7 +7,7 @@ import { useSubmit } from '../../../../../runtime/lib/page/ui/parts/form/submit.
 import { fleetApi, type StationDetail } from '../fleet/api.js'
 import { may } from '../fleet/live.js'
 import { t } from '../i18n/index.js'
-import { enteredValue, isHarmless, linesOf, textOfLines } from '../model/entered.js'
+import { enteredValue, linesOf, textOfLines } from '../model/entered.js'
 
 /** What an operator does with a station. All of it is in the record. */
 export function StationActions({ station }: { station: StationDetail }) {
@@ -101,6 +101,7 @@ const known = [
   'mqtt-renew',
 ]
 
+/** Every command is asked about: the fleet does not hear which actions a station has, and which of them disturb it. */
 function Command({ serial }: { serial: string }) {
   const [command, setCommand] = useState('')
   const submission = useSubmit(async () => (await fleetApi.command(serial, command.trim())).answer || t('actions.sent'))
@@ -109,7 +110,7 @@ function Command({ serial }: { serial: string }) {
       label={t('actions.run')}
       submission={submission}
       isDisabled={command.trim() === ''}
-      caution={isHarmless(command) ? '' : t('actions.commandText', { serial, command: command.trim() })}
+      caution={t('actions.commandText', { serial, command: command.trim() })}
     >
       <Field label={t('actions.commandLine')} value={command} set={setCommand} suggest={known} />
     </Form>
