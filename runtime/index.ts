@@ -10,9 +10,10 @@ import { keptLogin } from './gateway/login/kept-login.js'
 import { hostTable } from './host-table.js'
 import type { Instance } from './kernel/instance/instance.js'
 import { noteRawHandles } from './kernel/instance/raw-handles.js'
+import { Changes } from './kernel/parts/changes.js'
 import { type Foundation, layFoundation } from './kernel/parts/foundation.js'
 import { buildPlugins, type Plugins, wantedPlugins } from './kernel/parts/plugins.js'
-import { buildRegistries, DocumentChanges, type Registries } from './kernel/parts/registries.js'
+import { buildRegistries, type Registries } from './kernel/parts/registries.js'
 import { readSections, type Sections } from './kernel/parts/sections.js'
 import { applySettings } from './kernel/parts/settings.js'
 import { Shutdown } from './kernel/parts/shutdown.js'
@@ -28,6 +29,7 @@ import { refuseExit } from './platform/guard/exit.js'
 import { guard } from './platform/guard/guard.js'
 import { catchUncaught } from './platform/guard/uncaught.js'
 import { verifyImage } from './platform/installed-files.js'
+import { systemClock } from './platform/ports/clock.js'
 import { packageRoot } from './platform/release.js'
 import { reportAlive } from './platform/supervision/supervisor.js'
 
@@ -160,12 +162,11 @@ async function start(options: RuntimeOptions, shutdown: Shutdown): Promise<Runti
 async function buildParts(options: RuntimeOptions, sections: Sections, shutdown: Shutdown): Promise<Parts> {
   const { data, log, variant } = options
   const { http, info, net, trial } = sections
-  const changes = new DocumentChanges()
-  const { changed } = changes
+  const changes = new Changes(options.clock ?? systemClock)
   const services = new Services()
   const homes = homesOf(readCatalogue(), 'provides')
-  const graph = new PluginGraph(services, homes, changed)
-  const foundation = await layFoundation(options, { pluginTroubles: () => graph.troubles(), changed })
+  const graph = new PluginGraph(services, homes, changes.plugins)
+  const foundation = await layFoundation(options, { pluginTroubles: () => graph.troubles(), changes })
   const { clock, network: sockets, store } = foundation
   shutdown.add(() => foundation.close())
   const registries = await buildRegistries(foundation, { data, info, log, graph, changes, trial, variant })
@@ -186,7 +187,7 @@ async function buildParts(options: RuntimeOptions, sections: Sections, shutdown:
   })
   shutdown.add(() => httpServer.close())
   const plugins = buildPlugins(options, {
-    ...{ foundation, registries, services, graph, httpServer, network, changed },
+    ...{ foundation, registries, services, graph, httpServer, network, changes },
     host: hostTable,
     proxies: Prefixes.named(net.proxies, 'net.proxies'),
     stopping: shutdown.signal,

@@ -34,6 +34,7 @@ export interface DeviceDeps {
   contradicted(utc_ms: number | undefined): void
   /** Trouble of the runtime and of every plugin. */
   errors(): StationError[]
+  onErrors: Device['onErrors']
   keepSettings(): Promise<void>
   extendStart(ms: number): void
   /** Clears what a factory reset clears, durably, and refuses later writes. */
@@ -54,14 +55,15 @@ export class StationDevice implements Device {
   http: Device['http']
   readonly lastEnd: RunEnd | undefined
   readonly bootId: string
+  readonly onErrors: Device['onErrors']
   readonly #deps: DeviceDeps
   readonly #started_ms: number
   /** UTC minus monotonic time, as the receiver gave it. */
   #offset_ms: number | undefined
   #told: Device['toldUtc']
-  /** The first time that a receiver gave, and since when it has been consistent. */
   /** Of the first time that counted. */
   #anchor: { offset_ms: number; at_ms: number } | undefined
+  /** The first time that a receiver gave, and since when it has been consistent. */
   #unproved: { offset_ms: number; since_ms: number } | undefined
   #onTrial: boolean
   #description = ''
@@ -81,6 +83,7 @@ export class StationDevice implements Device {
     this.#onTrial = slot?.onTrial ?? false
     this.lastEnd = deps.lastEnd
     this.bootId = deps.bootId
+    this.onErrors = deps.onErrors
     this.#started_ms = deps.clock.monotonic()
   }
 

@@ -1,5 +1,5 @@
 /** Provided by the runtime: the running service with its machine, and the local network. */
-import type { Dispose } from '../event.js'
+import type { Dispose, Event } from '../event.js'
 import { defineService } from '../token.js'
 
 /** Where the HTTP server listens. */
@@ -109,6 +109,8 @@ export interface Device {
   factory(): Promise<void>
   /** Current errors: `base.state.errors`, newest last, at most 32. */
   errors(): StationError[]
+  /** `errors()` may have changed; at most 10 times a second. */
+  readonly onErrors: Event<void>
   /**
    * UTC in milliseconds: from the receiver once it has reported the time, else from the system clock, 0 if neither is credible
    * (before the build date).

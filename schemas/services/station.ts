@@ -63,12 +63,9 @@ export interface Station {
   document(mask?: number): Record<string, unknown>
   /** The serialised document, cached for up to 100 ms. For a viewer, passwords, IMEI, IMSI and ICCID are empty. */
   documentText(mask?: number, reader?: 'viewer' | 'operator'): string
-  /**
-   * The document changed; at most 10 times a second. Continuously changing values (uptime, position) raise no event: read the
-   * document when you display them.
-   */
-  readonly onDocument: Event<void>
   plugins(): PluginReport[]
+  /** A plugin came, went, or has another state; at most 10 times a second. */
+  readonly onPlugins: Event<void>
   /** A support archive (tar.gz, at most 5 MB): full state, logs and the flight record, without secrets. */
   report(): Promise<Uint8Array>
   /** Resets the counters of the document (not those of `metrics`) and raises `onCountersReset`. */

@@ -136,20 +136,20 @@ t.test('a watch follows a service that comes, is replaced and goes', async (t) =
   t.strictSame(take(), ['undo'])
 })
 
-t.test('the document raises an event for what changed, at most ten times a second', async (t) => {
+t.test('errors raise an event, at most ten times a second', async (t) => {
   const clock = new ManualClock()
   let events = 0
   let say = (_text: string) => {}
   const talker = plugin('talker', {
     setup: (ctx) => {
-      say = (text) => ctx.status(text)
+      say = (text) => void ctx.errors.while('talker', { text })
     },
   })
-  const { station: token } = await import('../../schemas/services.js')
+  const { device: token } = await import('../../schemas/services.js')
   const follower = plugin('follower', {
     needs: [token],
     start: (ctx) =>
-      void ctx.on(ctx.services.use(token).onDocument, () => {
+      void ctx.on(ctx.services.use(token).onErrors, () => {
         events += 1
       }),
   })

@@ -1,5 +1,5 @@
 import { definePlugin } from 'rtk-base/plugin'
-import { device, station } from 'rtk-base/services'
+import { device } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { Leds } from './leds.js'
 import { ledNames } from './patterns.js'
@@ -30,7 +30,7 @@ export default definePlugin({
   name: 'leds',
   version: '1.0.0',
   api: '^1.0.0',
-  needs: [station, device],
+  needs: [device],
   // It writes below /sys.
   system: { unit: ['ProtectKernelTunables=no'] },
   options: Options,

@@ -1,5 +1,5 @@
-import type { Dispose, PluginContext } from 'rtk-base/plugin'
-import { device, mqttLink, procedureStatus, simulatedLeds, station, verdict } from 'rtk-base/services'
+import type { Dispose, Event, PluginContext } from 'rtk-base/plugin'
+import { device, links, mqttLink, procedureStatus, simulatedLeds, verdict } from 'rtk-base/services'
 import { findLeds, show } from './led.js'
 import { type Facts, type LedName, ledNames, type Pattern, patternOf } from './patterns.js'
 
@@ -66,8 +66,15 @@ export class Leds {
       this.#ctx.errors.while(`leds-${led}`, { led: this.#given[led] ?? '', folder: this.#folder })
     this.#ctx.status(names.length === 0 ? `no LEDs in ${this.#folder}` : names.join(', '))
     if (names.length === 0) return
-    const { onDocument } = this.#ctx.services.use(station)
-    this.#ctx.on(onDocument, () => this.#lookSoon())
+    const { on, services } = this.#ctx
+    const follow = (event: Event<unknown> | undefined) => {
+      this.#lookSoon()
+      return event && on(event, () => this.#lookSoon())
+    }
+    follow(services.use(device).onErrors)
+    services.watch(verdict, (said) => follow(said?.onChange))
+    services.watch(procedureStatus, (procedure) => follow(procedure?.onState))
+    services.watch(links, (all) => follow(all?.onChange))
     // Changes by time alone (RTCM that stops) have no event.
     this.#ctx.timers.every(5_000, () => this.#look())
     this.#look()

@@ -1,8 +1,9 @@
-import type { EventSource, PluginContext } from 'rtk-base/plugin'
+import type { Dispose, Event, EventSource, PluginContext } from 'rtk-base/plugin'
 import { type BaseStateName, fitnesses, type MqttFailureCause, type Verdict } from 'rtk-base/schemas'
 import {
   type BaseVerdict,
   device,
+  firmwareInstaller,
   type Link,
   links,
   mqttLink,
@@ -41,6 +42,7 @@ export class VerdictWatch implements BaseVerdict {
   #since_ms: number
   #since_utc_ms = 0
   #linkDown_ms: number | undefined
+  #settled: Dispose = () => {}
 
   constructor(ctx: PluginContext, state: BaseState) {
     this.#ctx = ctx
@@ -70,8 +72,28 @@ export class VerdictWatch implements BaseVerdict {
 
   watch(): void {
     const { on, services, timers } = this.#ctx
-    on(services.use(station).onDocument, () => this.look())
+    const follow = (...events: (Event<unknown> | undefined)[]): Dispose => {
+      this.#lookSettled()
+      const undo = events.map((event) => event && on(event, () => this.#lookSettled()))
+      return () => {
+        for (const dispose of undo) void dispose?.()
+      }
+    }
+    follow(services.use(device).onErrors)
+    services.watch(procedureStatus, (procedure) => follow(procedure?.onState))
+    services.watch(receiver, (source) => follow(source?.onState))
+    services.watch(reception, (received) => follow(received?.onState))
+    services.watch(rtcmStream, (stream) => follow(stream?.onFlow, stream?.onState))
+    services.watch(firmwareInstaller, (installer) => follow(installer?.onState))
+    services.watch(neighbourCheck, (check) => follow(check?.onChange))
+    services.watch(links, (all) => follow(all?.onChange))
     timers.every(look_ms, () => this.look())
+  }
+
+  /** The gate, the status and the errors change one after the other: half of that would give the wrong advice. */
+  #lookSettled(): void {
+    void this.#settled()
+    this.#settled = this.#ctx.timers.after(0, () => this.look())
   }
 
   look(): void {

@@ -130,7 +130,8 @@ export class GatedStream implements RtcmStream {
       this.gate.look()
     })
     this.input.begin()
-    on(services.use(station).onDocument, () => this.gate.look())
+    // Whether a plugin judges the reference.
+    on(services.use(station).onPlugins, () => this.gate.look())
     services.watch(reception, (quality) => {
       this.gate.look()
       return quality && on(quality.onState, () => this.gate.look())

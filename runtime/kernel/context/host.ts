@@ -17,7 +17,8 @@ export interface ContextHost {
   readonly clock: Clock
   readonly store: Store
   parameterValue(record: ParameterRecord): unknown
-  infoChanged(): void
+  documentChanged(): void
+  errorsChanged(): void
   publish(topic: string, payload: string | Buffer, options: PublishOptions): PublishResult
   findService(id: string, asker: Instance): unknown
   /** `call` never throws. */

@@ -36,7 +36,7 @@ export function infoOf(instance: Instance, host: ContextHost): PluginContext['in
       return {
         changed() {
           record.cache.clear()
-          host.infoChanged()
+          host.documentChanged()
         },
       }
     },
@@ -52,7 +52,7 @@ export function errorsOf(instance: Instance, host: ContextHost): PluginContext['
     since: (code, text) => instance.lastingSince(code, text),
     raised: (code, text) => log[host.isStopping() ? 'debug' : 'warn']({ code }, text),
     textMissing: (code) => log.warn({ code }, `texts/en.json has no text for the error ${code}: its values are shown`),
-    changed: () => host.infoChanged(),
+    changed: () => host.errorsChanged(),
   })
   instance.errors = errors
   return {
@@ -68,7 +68,7 @@ export function statusOf(instance: Instance, host: ContextHost): PluginContext['
     const text = String(given)
     if (instance.ownStatus === text) return
     instance.ownStatus = text
-    host.infoChanged()
+    host.documentChanged()
   }
 }
 

@@ -15,6 +15,7 @@ import { StandingErrors, stationError } from '../../platform/standing-errors.js'
 import { openStore, type Store, type StoreTrouble } from '../../platform/store/store.js'
 import { bootId, RunRecord } from '../../platform/supervision/run-record.js'
 import type { RuntimeOptions } from '../runtime-options.js'
+import type { Changes } from './changes.js'
 
 export interface Foundation {
   readonly clock: Clock
@@ -31,12 +32,11 @@ export interface Foundation {
 
 /**
  * @param pluginTroubles those of plugins
- * @param changed a reader of the document should look again
  * @throws RTK_ERR_DATA_LOCKED, RTK_ERR_DATA_FOLDER
  */
 export async function layFoundation(
   options: RuntimeOptions,
-  { pluginTroubles, changed }: { pluginTroubles(): StationError[]; changed(): void },
+  { pluginTroubles, changes }: { pluginTroubles(): StationError[]; changes: Changes },
 ): Promise<Foundation> {
   const { variant, log, data, clock = systemClock, network = systemNetwork, release = readRelease() } = options
   const store = options.store ?? (await openStore(join(data, 'store'), log, { clock }))
@@ -47,7 +47,7 @@ export async function layFoundation(
       utc_s: () => Math.floor(device.utc_ms() / 1000),
       raised: (code, text) => log.error({ code }, text),
       textMissing: (code) => log.error({ code }, `the runtime has no text for its error ${code}: its values are shown`),
-      changed,
+      changed: changes.errors,
     })
     const record = options.ownProcess ? (options.watchdog?.record ?? new RunRecord(data)) : undefined
     const device = new StationDevice({
@@ -67,6 +67,7 @@ export async function layFoundation(
       clock,
       machine: options.machine,
       contradicted: (utc_ms) => void errors.while('time-contradiction', utc_ms !== undefined),
+      onErrors: changes.onErrors,
       errors: () => [...storeErrors, ...errors.list(), ...pluginTroubles()],
       clearStore: async () => {
         await store.factory()
@@ -77,7 +78,7 @@ export async function layFoundation(
     let storeErrors: StationError[] = []
     const readStoreErrors = () => {
       storeErrors = errorsOf(store.troubles, storeErrors, Math.floor(device.utc_ms() / 1000))
-      changed()
+      changes.errors()
     }
     for (const { code, values } of options.notices ?? []) errors.while(code, values)
     store.onTroubles(readStoreErrors)

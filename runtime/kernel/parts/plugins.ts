@@ -27,6 +27,7 @@ import { Manager } from '../plugins/manager.js'
 import type { PluginGraph } from '../plugins/plugin-graph.js'
 import type { RuntimeOptions } from '../runtime-options.js'
 import type { Services } from '../services.js'
+import type { Changes } from './changes.js'
 import type { Foundation } from './foundation.js'
 import type { Registries } from './registries.js'
 import { provideRuntimeServices } from './runtime-services.js'
@@ -53,7 +54,7 @@ export interface Below {
   readonly network: LocalNetwork
   readonly proxies: Prefixes
   readonly stopping: AbortSignal
-  changed(): void
+  changes: Changes
 }
 
 export function buildPlugins(options: RuntimeOptions, below: Below): Plugins {
@@ -126,7 +127,7 @@ export function buildPlugins(options: RuntimeOptions, below: Below): Plugins {
 
 function contextHost(
   options: RuntimeOptions,
-  { changed, foundation, registries, services, stopping }: Below,
+  { changes, foundation, registries, services, stopping }: Below,
   { listeners, metrics }: { listeners: Listeners; metrics: MetricRegistry },
 ): ContextHost {
   const { clock, network, serial, store, device, files } = foundation
@@ -135,7 +136,8 @@ function contextHost(
     ...{ serial, clock, network, store, files, metrics, listeners },
     processes: options.processes ?? new SystemProcesses(clock),
     parameterValue: (record) => config.values.of(record),
-    infoChanged: changed,
+    documentChanged: changes.document,
+    errorsChanged: changes.errors,
     publish: (topic, payload, publishOptions) => bus.publish(topic, payload, publishOptions),
     findService: (id, asker) => services.find(id, asker),
     watchService: (owner, id, call) => services.watch(owner, id, call),

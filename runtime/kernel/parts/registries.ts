@@ -4,8 +4,6 @@ import { documentOrder, type InfoSection, type TrialSection } from '../../../sch
 import type { Station } from '../../../schemas/services.js'
 import type { Variant } from '../../../schemas/variant.js'
 import { homesOf, readCatalogue } from '../../loader/catalogue.js'
-import { EventHub } from '../../platform/guard/event-hub.js'
-import type { Clock } from '../../platform/ports/clock.js'
 import type { ActionCall, ChangeSet, InfoSelection, MqttSession } from '../../plugin.js'
 import { Bus } from '../bus.js'
 import { BailHookPoint, SeriesHookPoint, SyncHookPoint } from '../hook-point.js'
@@ -16,22 +14,9 @@ import { ActionRegistry } from '../registries/actions.js'
 import { ConfigRegistry } from '../registries/config.js'
 import { InfoRegistry } from '../registries/info.js'
 import { compileTables, type Tables } from '../tables.js'
+import type { Changes } from './changes.js'
 import type { Foundation } from './foundation.js'
 import { buildStation } from './station.js'
-
-/** Something that a reader of the document may see has changed: told from below, before there is anybody who hears it. */
-export class DocumentChanges {
-  #hear: () => void = () => {}
-
-  readonly changed = (): void => this.#hear()
-
-  heardBy(fn: () => void): void {
-    this.#hear = fn
-  }
-}
-
-/** Listeners of the document are called at most once in this time. */
-const documentEvent_ms = 100
 
 export interface Registries {
   readonly config: ConfigRegistry
@@ -47,7 +32,7 @@ export interface RegistryOptions {
   info: InfoSection
   log: Logger
   graph: PluginGraph
-  changes: DocumentChanges
+  changes: Changes
   trial: TrialSection
   variant: Variant
 }
@@ -67,13 +52,7 @@ export async function buildRegistries(
     assignment: info.mask as 1 | 2,
     order: documentOrder,
   })
-  const document = new EventHub<void>('listener of the document')
-  const announce = coalesced(clock, documentEvent_ms, () => document.emit())
-  const { changed } = changes
-  changes.heardBy(() => {
-    documents.invalidate()
-    if (document.listeners > 0) announce()
-  })
+  changes.heardBy(() => documents.invalidate())
   const bus = new Bus(log, hooks.onMqttConnect, (address) => config.trial.seen({ source: 'mqtt', address }))
   const config = new ConfigRegistry({
     ...common,
@@ -82,7 +61,7 @@ export async function buildRegistries(
     onChange: hooks.onChange,
     start: async (record, source) => void (await actions.run(record, {}, source)),
     changed: () => {
-      changed()
+      changes.document()
       bus.look()
     },
     errors,
@@ -95,13 +74,13 @@ export async function buildRegistries(
     stateOf: (name) => graph.find(name)?.state,
   })
   const station = buildStation(foundation, {
-    ...{ data, variant, actions, bus, config, documents, document, tables, graph, changed },
+    ...{ data, variant, actions, bus, changes, config, documents, tables, graph },
   })
   const publish = (next: Tables) => {
     const added = live.publish(next)
     bus.setTopics(next.topics)
     config.published(added)
-    changed()
+    changes.plugins()
   }
   return { config, bus, station, tables, publish }
 }
@@ -126,20 +105,5 @@ class LiveTables {
     this.#tables = next
     for (const [name, hook] of Object.entries(this.hooks)) hook.set(next.taps[name as HookName])
     return next.instances.filter((instance) => !before.has(instance))
-  }
-}
-
-/** Calls `fn` soon after the first of many calls, never more often than every `interval_ms`. */
-function coalesced(clock: Clock, interval_ms: number, fn: () => void): () => void {
-  let last_ms = Number.NEGATIVE_INFINITY
-  let pending = false
-  return () => {
-    if (pending) return
-    pending = true
-    clock.timer(Math.max(0, last_ms + interval_ms - clock.monotonic()), () => {
-      pending = false
-      last_ms = clock.monotonic()
-      fn()
-    })
   }
 }

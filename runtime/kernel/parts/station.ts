@@ -13,6 +13,7 @@ import type { InfoRegistry } from '../registries/info.js'
 import { Nvs } from '../registries/nvs.js'
 import { makeReport, type ReportingPlugin } from '../report/index.js'
 import type { Tables } from '../tables.js'
+import type { Changes } from './changes.js'
 import type { Foundation } from './foundation.js'
 
 export interface StationDeps {
@@ -22,15 +23,14 @@ export interface StationDeps {
   readonly actions: ActionRegistry
   readonly config: ConfigRegistry
   readonly documents: InfoRegistry
-  readonly document: EventHub<void>
   tables(): Tables
   readonly graph: PluginGraph
-  changed(): void
+  readonly changes: Changes
 }
 
 export function buildStation(foundation: Foundation, deps: StationDeps): Station {
   const { serial, store } = foundation
-  const { actions, bus, changed, config, document, documents, graph, tables } = deps
+  const { actions, bus, changes, config, documents, graph, tables } = deps
   const counters = new EventHub<void>('listener of the counters')
   // Over MQTT there is one way to the station: that of the link.
   const callerOf = (source: Source, address = source === 'mqtt' ? bus.address : undefined): Caller =>
@@ -52,12 +52,12 @@ export function buildStation(foundation: Foundation, deps: StationDeps): Station
     actions: () => actions.list(),
     document: (mask) => documents.document(mask),
     documentText: (mask, reader) => documents.text(mask, reader),
-    onDocument: document.on,
     plugins: () => graph.report(),
+    onPlugins: changes.onPlugins,
     report: () => supportReport(foundation, deps),
     resetCounters: () => {
       counters.emit()
-      changed()
+      changes.document()
     },
     onCountersReset: counters.on,
     nvs: new Nvs({

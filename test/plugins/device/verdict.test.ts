@@ -25,7 +25,7 @@ import {
   rtcmGate,
   rtcmStream,
   type Severity,
-  station as stationService,
+  verdict as verdictService,
 } from '../../../schemas/services.js'
 import { arpFrame, createTestStation, fakeReceiver, few, ManualClock, probe } from '../../harness/index.js'
 import { englishOf } from '../../harness/standing-errors.js'
@@ -592,11 +592,11 @@ t.test('the verdict', async (t) => {
       name: 'reader',
       version: '1.0.0',
       api: '^1.0.0',
-      needs: [stationService],
+      needs: [verdictService],
       provides: [reception],
       setup: ({ services }) => services.provide(reception, received as unknown as Reception),
       start({ on, services }) {
-        on(services.use(stationService).onDocument, () => void told++)
+        on(services.use(verdictService).onChange, () => void told++)
       },
     })
     const station = await createTestStation({ plugins: { ...plugins, reader: reader as unknown as Definition } })
