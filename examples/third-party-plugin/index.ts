@@ -1,11 +1,14 @@
+import { Pages } from 'rtk-base/page'
 import { definePlugin } from 'rtk-base/plugin'
 import { content } from 'rtk-base/schemas'
 import { rtcmStream, stationPage } from 'rtk-base/services'
 import { Type } from 'typebox'
 import about from './about.md'
+import { RecentEpochs, Totals } from './lib/answers.js'
 import { tapHooks } from './lib/hooks.js'
-import { Meter, RecentEpochs, Totals } from './lib/meter.js'
-import panel from './ui/panel.ts?client'
+import { Meter } from './lib/meter.js'
+import client from './ui/page.tsx?client'
+import panel from './ui/panel.tsx?client'
 
 /** Counts epochs and frames that go out of the station, and those epochs that have too few satellites to be of use. */
 export default definePlugin({
@@ -45,6 +48,14 @@ export default definePlugin({
       config: { public: true },
       handler: async (_request, reply) => reply.type('text/markdown; charset=utf-8').send(about),
     })
+    new Pages(ctx, {
+      client,
+      at: '/epoch-meter/page',
+      summary: 'The epoch meter as a page of its own',
+      text: 'The newest epochs as JSON',
+      path: '/epoch-meter',
+      pictures: () => '',
+    }).register()
     const topic = { address: 'base/{SN}/epoch-meter', summary: 'The totals: on connect, on demand', payload: Totals }
     ctx.mqtt.describe({ ...topic, from: 'station' })
     ctx.mqtt.on('base/{SN}/epoch-meter/get', () => {

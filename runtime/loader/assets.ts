@@ -1,8 +1,10 @@
 /** Non-code imports of a plugin: texts, bytes, and a program for the browser. All of it goes into the bundle. */
+import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import { basename, dirname, extname, resolve } from 'node:path'
+import { basename, dirname, extname, join, resolve } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import type { BuildFailure, Loader, Location, Plugin } from 'esbuild'
+import { packageRoot } from '../platform/release.js'
 
 /** Endings that are imported as text and as bytes (`Uint8Array`). `.json` is esbuild's own. */
 export const assetLoaders: Readonly<Record<string, Loader>> = {
@@ -66,6 +68,32 @@ export function assetPlugin(esbuild: typeof import('esbuild'), inputs: Set<strin
   }
 }
 
+/** `rtk-base/page/ui` and its styles: sources in a checkout, transpiled in a package. */
+function partsFile(path: string): string {
+  const folder = join('runtime', 'lib', 'page', 'ui')
+  const [source, built] = path.endsWith('.css')
+    ? [join(folder, 'styles', 'page.css'), join(folder, 'styles', 'page.css')]
+    : [join(folder, 'index.ts'), join(folder, 'index.js')]
+  const root = packageRoot()
+  return existsSync(join(root, source)) ? join(root, source) : join(root, 'build', built)
+}
+
+/** Parts of this package, and one copy of Preact for them and the program: its own, or else that of this package. */
+const pageParts = (folder: string): Plugin => ({
+  name: 'rtk-base-page-parts',
+  setup(build) {
+    build.onResolve({ filter: /^rtk-base\/page\/ui(\/styles\.css)?$/ }, ({ path }) => ({ path: partsFile(path) }))
+    build.onResolve({ filter: /^(preact|@preact\/signals)(\/|$)/ }, async ({ path, importer, kind, pluginData }) => {
+      if (pluginData === pageParts) return undefined
+      for (const resolveDir of [folder, packageRoot()]) {
+        const found = await build.resolve(path, { resolveDir, importer, kind, pluginData: pageParts })
+        if (found.errors.length === 0) return found
+      }
+      return undefined
+    })
+  },
+})
+
 /**
  * Bundles a program for the browser: minified, split, named by content hash. The JSX is Preact's unless the `tsconfig.json`
  * beside it names another `jsxImportSource`.
@@ -103,7 +131,7 @@ async function clientModule(
       ...Object.fromEntries(textsOfClient.map((ending) => [ending, 'text' as const])),
     },
     logLevel: 'silent',
-    plugins,
+    plugins: [...plugins, pageParts(folder)],
   })
   // A lazy import is an entry point of its own.
   const made = Object.entries(metafile.outputs).find(({ 1: output }) => output.entryPoint === basename(entry))

@@ -130,6 +130,20 @@ t.test('a plugin of its own is written against its types, and a device folder is
   t.match(await station.end(), { code: 0 })
 })
 
+t.test('a panel and a page are written against the types of its parts', gate, (t) => {
+  const example = join(folder, 'epoch-meter')
+  cpSync(join(installed, 'examples', 'third-party-plugin'), example, { recursive: true })
+  writeFileSync(join(example, 'css.d.ts'), "declare module '*.css'\n")
+  const compilerOptions = {
+    ...{ strict: true, noEmit: true, module: 'esnext', moduleResolution: 'bundler', target: 'es2022', types: [] },
+    ...{ jsx: 'react-jsx', jsxImportSource: 'preact', lib: ['es2022', 'dom', 'dom.iterable'] },
+  }
+  writeFileSync(join(example, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['ui', 'css.d.ts'] }))
+  t.equal(run(join(project, 'node_modules', '.bin', 'tsc'), ['-p', '.'], example), '')
+  t.match(run(process.execPath, [entry, 'build-plugin', '.'], example), /epoch-meter/)
+  t.end()
+})
+
 t.test('the plugin of a receiver is begun with it, and an example of one stands the same test', gate, (t) => {
   const bin = (name: string) => join(project, 'node_modules', '.bin', name)
   run(process.execPath, [entry, 'new-plugin', 'roof-receiver', '--receiver'])

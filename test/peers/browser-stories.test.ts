@@ -15,6 +15,7 @@ for (const [name, what] of [
   ['browser-upload', 'an upload that breaks off is sent again'],
   ['browser-session', 'a session that ends asks for the login, and goes on after it'],
   ['browser-exact', 'from the guide to an exact position, in six taps, and the table of antennas'],
+  ['browser-parts', 'the panel and the page of a third party, made of the same parts'],
   ['browser-strangers', 'pages of other origins'],
   ['browser-reloads', 'the page outlives a reload of every plugin'],
 ] as const) {

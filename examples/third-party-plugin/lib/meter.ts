@@ -1,22 +1,8 @@
 import type { RtcmEpoch, RtcmFrame } from 'rtk-base/services'
-import { type Static, Type } from 'typebox'
+import type { RecentEpochs, Totals } from './answers.js'
 
 /** Length of `recent` in epochs: a minute at 1 Hz. */
 const mostKept = 60
-
-export const Totals = Type.Object({
-  epochs: Type.Integer(),
-  poor: Type.Integer({ description: 'Epochs with fewer satellites than wanted' }),
-  frames: Type.Integer(),
-  bytes: Type.Integer(),
-})
-export type Totals = Static<typeof Totals>
-
-export const RecentEpochs = Type.Array(
-  Type.Object({ messages: Type.Array(Type.Integer()), satellites: Type.Integer(), complete: Type.Boolean() }),
-  { description: 'Oldest first' },
-)
-export type RecentEpochs = Static<typeof RecentEpochs>
 
 const nothing: Totals = { epochs: 0, poor: 0, frames: 0, bytes: 0 }
 

@@ -36,6 +36,8 @@ export interface PageParts {
   readonly client: ClientBundle
   /** Of the route, for its documentation. */
   readonly summary: string
+  /** Where the page lies, such as `/lamp`; '': it is the first page of the service. */
+  readonly at?: string
   /** Where the same is to be had without a script, and what it is. */
   readonly path: string
   readonly text: string
@@ -43,7 +45,7 @@ export interface PageParts {
   pictures(): string
 }
 
-const htmlOf = ({ client, path, text }: PageParts) => `<!doctype html>
+const htmlOf = ({ at = '', client, path, text }: PageParts) => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -51,9 +53,9 @@ const htmlOf = ({ client, path, text }: PageParts) => `<!doctype html>
 <meta name="color-scheme" content="light dark">
 <title>rtk-base</title>
 <link rel="icon" href="data:,">
-${client.styles.map((name) => `<link rel="stylesheet" href="/ui/${name}">`).join('\n')}
-<script type="module" src="/ui/${client.entry}"></script>
-${[...importedBy(client, client.entry)].map((name) => `<link rel="modulepreload" href="/ui/${name}">`).join('\n')}
+${client.styles.map((name) => `<link rel="stylesheet" href="${at}/ui/${name}">`).join('\n')}
+<script type="module" src="${at}/ui/${client.entry}"></script>
+${[...importedBy(client, client.entry)].map((name) => `<link rel="modulepreload" href="${at}/ui/${name}">`).join('\n')}
 </head>
 <body>
 <div id="app"><h1>rtk-base</h1><p>This page needs JavaScript. ${text}: <a href="${path}">${path}</a>.</p></div>
@@ -77,16 +79,17 @@ export class Pages {
 
   register(): void {
     const { http } = this.#ctx
+    const { at = '', summary } = this.#parts
     http.route({
       method: 'GET',
-      url: '/',
-      schema: { summary: this.#parts.summary, response: { 200: content('text/html') } },
+      url: at || '/',
+      schema: { summary, response: { 200: content('text/html') } },
       config: { public: true },
       handler: (_request, reply) => this.#page(reply),
     })
     http.route({
       method: 'GET',
-      url: '/ui/:name',
+      url: `${at}/ui/:name`,
       schema: { summary: 'A file of the page', response: { 200: bytes('*/*') } },
       config: { public: true },
       handler: (request, reply) => sendFile(request, reply, this.#files.get((request.params as { name: string }).name)),

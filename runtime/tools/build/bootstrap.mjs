@@ -90,7 +90,9 @@ function ensureInstalled() {
   if (args[0] === 'run') hearSignals()
 }
 
-const isCode = (file) => file.endsWith('.ts')
+/** Parts of pages are for the browser, and for plugins of others that are bundled with them. */
+const isPart = (file) => file.startsWith(join('runtime', 'lib', 'page', 'ui')) && /\.(tsx|css)$/.test(file)
+const isCode = (file) => file.endsWith('.ts') || isPart(file)
 /** JSON that a plugin imports. */
 const isTable = (file) => file.startsWith('plugins') && file.endsWith('.json')
 
@@ -125,7 +127,7 @@ async function ensureBuilt() {
     absWorkingDir: root,
     entryPoints: sources.map((file) => relative(root, file)).filter((file) => isCode(file) || isTable(file)),
     // Tests load plugins in this form, in which an import of a table stays one.
-    loader: { '.json': 'copy' },
+    loader: { '.json': 'copy', '.css': 'copy' },
     outdir: temporary,
     outbase: root,
     format: 'esm',
@@ -235,8 +237,10 @@ function bundleTap() {
 /** Called by `npm pack`: builds the files that the published package has besides the transpiled code. */
 async function prepack() {
   const declarations = ['--noEmit', 'false', '--emitDeclarationOnly', '--declaration', '--outDir', join(build, 'types')]
-  const status = run(bin('tsc'), ['-p', root, ...declarations])
-  if (status !== 0) process.exit(status)
+  for (const project of [root, join(root, 'runtime', 'lib', 'page', 'ui')]) {
+    const status = run(bin('tsc'), ['-p', project, '--rootDir', root, ...declarations])
+    if (status !== 0) process.exit(status)
+  }
   const pages = run(process.execPath, [join(build, 'test', 'reference', 'main.js')])
   if (pages !== 0) process.exit(pages)
   const { pack } = await import(pathToFileURL(join(build, 'runtime', 'tools', 'build', 'prebuild.js')).href)

@@ -10,10 +10,10 @@ export type Texts = Readonly<Record<string, string>>
 const stored = 'rtk-base-language'
 export const language = signal<Language>('en')
 let english: Texts = shared
-let german = async (): Promise<Texts> => english
+let german = async (): Promise<Texts> => ({})
 const texts = signal<Texts>(english)
 
-/** The texts of a page, each with the shared ones. @param loadGerman is called when a reader wants it */
+/** The texts of a page, beside those of the parts. @param loadGerman is called when a reader wants it */
 export function setTexts(own: Texts, loadGerman: () => Promise<Texts>): void {
   german = loadGerman
   addEnglish(own)
@@ -28,9 +28,17 @@ export function addEnglish(more: Texts): void {
 /** The reader's own notation of numbers and times, where it is one of that language: `en-GB` of `en`. */
 export const locale = (): string => navigator.languages.find((one) => one.startsWith(language.value)) ?? language.value
 
-export async function setLanguage(wanted: Language): Promise<void> {
-  texts.value = wanted === 'de' ? await german() : english
+/** Without a choice of the reader. */
+export async function showLanguage(wanted: Language): Promise<void> {
+  if (wanted === 'de') {
+    const [own, parts] = await Promise.all([german(), import('./texts/de.js')])
+    texts.value = { ...parts.shared, ...own }
+  } else texts.value = english
   language.value = wanted
+}
+
+export async function setLanguage(wanted: Language): Promise<void> {
+  await showLanguage(wanted)
   document.documentElement.lang = wanted
   try {
     localStorage.setItem(stored, wanted)

@@ -1,8 +1,6 @@
-import { shared } from '../../../../../runtime/lib/page/ui/texts/de.js'
 import type { Texts } from './en.js'
 
 export const de: Texts = {
-  ...shared,
   'fleet.name': 'Flotte',
   'fleet.size': '{count} Stationen',
   'fleet.starting': 'Startet …',

@@ -1,8 +1,7 @@
-import { shared } from '../../../../../runtime/lib/page/ui/texts/en.js'
+import type { SharedKey } from '../../../../../runtime/lib/page/ui/texts/en.js'
 
 /** Texts of the page. Each other language is one whole file; the compiler reports missing keys. */
 export const en = {
-  ...shared,
   'fleet.name': 'Fleet',
   'fleet.size': '{count} stations',
   'fleet.starting': 'Starting…',
@@ -411,5 +410,6 @@ export const en = {
   'kind.position': 'position check',
 }
 
-export type TextKey = keyof typeof en
-export type Texts = Readonly<Record<TextKey, string>>
+type OwnKey = keyof typeof en
+export type TextKey = SharedKey | OwnKey
+export type Texts = Readonly<Record<OwnKey, string>>

@@ -1,8 +1,6 @@
-import { shared } from '../../../../../runtime/lib/page/ui/texts/de.js'
 import type { Texts } from './en.js'
 
 export const de: Texts = {
-  ...shared,
   'app.noContact': 'Seit {s} s kein Kontakt. Die Anzeige ist veraltet.',
   'app.connecting': 'Verbindung zur Station wird aufgebaut …',
   'group.overview': 'Übersicht',

@@ -1,9 +1,8 @@
-import { shared } from '../../../../../runtime/lib/page/ui/texts/en.js'
+import type { SharedKey } from '../../../../../runtime/lib/page/ui/texts/en.js'
 import type { pages } from './en-pages.js'
 
 /** Texts of the page that the first screen may need. Each other language is one whole file; the compiler reports missing keys. */
 export const en = {
-  ...shared,
   'app.noContact': 'No contact for {s} s. The values shown are outdated.',
   'app.connecting': 'Connecting to the station…',
   'group.overview': 'Overview',
@@ -173,5 +172,6 @@ export const en = {
   'wap.enabled': 'Access point on',
 } as const
 
-export type TextKey = keyof typeof en | keyof typeof pages
-export type Texts = Readonly<Record<TextKey, string>>
+type OwnKey = keyof typeof en | keyof typeof pages
+export type TextKey = SharedKey | OwnKey
+export type Texts = Readonly<Record<OwnKey, string>>

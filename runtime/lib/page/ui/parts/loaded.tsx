@@ -44,9 +44,13 @@ export function Waiting<T>({ of, children }: { of: Loaded<T>; children: (value: 
   )
 }
 
-/** A part whose code is loaded on demand: the rest of the page does not wait for it. */
-export function Later({ load }: { load: () => Promise<FunctionComponent> }) {
-  const [Part, setPart] = useState<FunctionComponent>()
+/** A part whose code is loaded on demand: the rest of the page does not wait for it. @param props.given its own properties */
+export function Later<P extends object = Record<never, never>>(props: {
+  load: () => Promise<FunctionComponent<P>>
+  given?: P
+}) {
+  const { given = {} as P, load } = props
+  const [Part, setPart] = useState<FunctionComponent<P>>()
   const [trouble, setTrouble] = useState('')
   useEffect(() => {
     load().then(
@@ -55,5 +59,5 @@ export function Later({ load }: { load: () => Promise<FunctionComponent> }) {
     )
   }, [load])
   if (trouble) return <p class="trouble">{t('app.failed', { why: trouble })}</p>
-  return Part ? <Part /> : null
+  return Part ? <Part {...given} /> : null
 }
