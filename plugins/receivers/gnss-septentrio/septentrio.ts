@@ -179,8 +179,8 @@ export class SeptentrioReceiver extends CommandReceiver<Reply> {
     else if (id === said.ids.receiverStatus) this.#running(block)
     else if (id === said.ids.rfStatus) {
       const { bands, spoofing } = said.interferenceOf(block) ?? {}
-      if (bands) this.reportInterference(bands)
-      if (spoofing) this.reportSpoofing(spoofing)
+      if (bands) this.events.interference.emit(bands)
+      if (spoofing) this.events.spoofing.emit(spoofing)
     }
   }
 
@@ -218,7 +218,7 @@ export class SeptentrioReceiver extends CommandReceiver<Reply> {
     this.#uptime = { s: uptime_s, at_ms: this.ctx.clock.monotonic() }
     this.#drewCurrent ||= drawsCurrent
     const open = this.#drewCurrent ? 'open' : 'unknown'
-    this.reportAntenna({ status: drawsCurrent ? 'ok' : open, isPowered: undefined })
+    this.events.antenna.emit({ status: drawsCurrent ? 'ok' : open, isPowered: undefined })
   }
 }
 

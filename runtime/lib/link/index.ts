@@ -38,16 +38,18 @@ export {
   variant,
 } from './d-bus.js'
 export { Dialog, type Matcher } from './dialog.js'
-export { type Answer, CommandReceiver, type SendOptions } from './driver/command-receiver.js'
+export { type Answer, type CommandFamily, CommandReceiver, type SendOptions } from './driver/command-receiver.js'
 export {
   type DriverOptions,
+  DriverSnapshot,
   isSame,
   type OwnFrame,
   ReceiverDriver,
   type ReceiverFamily,
+  type StationSettings,
   type Wanted,
 } from './driver/receiver-driver.js'
-export { type ReceiverPlugin, receiverPlugin } from './driver/receiver-plugin.js'
+export { type DriverPlugin, driverPlugin, type ReceiverPlugin, receiverPlugin } from './driver/receiver-plugin.js'
 export { type BaseSettings, nobody, takenOutput, tracks } from './driver/settings.js'
 export { Acknowledgement, cutText, unacknowledged_ms, whenCut } from './outbound/acknowledgement.js'
 export { type DialEvents, type DialFailure, type Dialled, type DialTarget, dial, failureText } from './outbound/dial.js'

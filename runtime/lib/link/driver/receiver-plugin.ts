@@ -6,11 +6,81 @@ import { simulatedReceiver } from '../../../../schemas/services/simulator.js'
 import { station } from '../../../../schemas/services/station.js'
 import { definePlugin, type PluginContext } from '../../../plugin.js'
 import { portFrom } from '../port/port-from.js'
+import type { ReplayOptions } from '../port/replay.js'
 import { SimulatedLine } from '../port/simulated-line.js'
-import type { DriverOptions, ReceiverDriver } from './receiver-driver.js'
+import { type DriverOptions, DriverSnapshot, type ReceiverDriver, type StationSettings } from './receiver-driver.js'
 
 const Interval = (fallback: number, description: string) =>
   Type.Integer({ default: fallback, minimum: 1, maximum: 255, description })
+
+/** What `create` makes. */
+type AnyDriver = Pick<ReceiverDriver<never>, keyof ReceiverDriver<never>>
+
+/** The argument of `driverPlugin`. */
+export interface DriverPlugin<O extends TObject> {
+  readonly name: string
+  readonly version: string
+  /** Names of the actions that `create` registers. */
+  readonly commands?: readonly string[]
+  /** Schema of all options of the plugin. */
+  readonly options: O
+  /** Reads the options of the line and the driver. */
+  settings(
+    options: Static<O>,
+  ): Omit<DriverOptions, 'settings'> & { readonly port: string; readonly replay: ReplayOptions }
+  create(ctx: PluginContext, line: BytePort, driver: DriverOptions, options: Static<O>): AnyDriver
+}
+
+/** Makes the plugin of a receiver: the line to the receiver, and the driver as the service `receiver`. */
+export function driverPlugin<O extends TObject>({ name, version, commands = [], options, ...family }: DriverPlugin<O>) {
+  return definePlugin({
+    name,
+    version,
+    api: '^1.0.0',
+    commands,
+    needs: [station],
+    options,
+    provides: [receiver],
+
+    setup(ctx, entered) {
+      const { port, replay, ...driver } = family.settings(entered as Static<O>)
+      const isSimulated = port === 'simulator'
+      // The last known ones, also while the plugin that has them is reloaded.
+      let settings: StationSettings = { stationId: 0, correctionMaxAge_s: 30 }
+      const line = isSimulated ? new SimulatedLine(ctx) : portFrom(port, replay, ctx)
+      const made = family.create(
+        ctx,
+        line,
+        {
+          ...driver,
+          settings() {
+            settings = ctx.services.find(receiverSettings) ?? settings
+            return settings
+          },
+        },
+        entered as Static<O>,
+      )
+      ctx.services.provide(receiver, made)
+      return { driver: made, isSimulated }
+    },
+
+    async start(ctx, handoff, { driver, isSimulated }) {
+      if (isSimulated)
+        ctx.services.watch(simulatedReceiver, (there) => {
+          ctx.errors.while('receiver-simulator', !there && { setting: `${name}.port` })
+        })
+      ctx.services.watch(receiverSettings, (there) => there && ctx.on(there.onChange, () => driver.settingsChanged()))
+      ctx.on(ctx.services.use(station).onCountersReset, () => driver.resetCounters())
+      const before = handoff.get('receiver', DriverSnapshot)
+      if (before) driver.restore(before)
+      await driver.start()
+    },
+
+    async stop(_reason, { driver }) {
+      return [['receiver', await driver.stop()]]
+    },
+  })
+}
 
 /** The argument of `receiverPlugin`. */
 export interface ReceiverPlugin<P extends TProperties> {
@@ -22,15 +92,10 @@ export interface ReceiverPlugin<P extends TProperties> {
   readonly bauds: readonly [number, ...number[]]
   /** Further options, for this family only. */
   readonly own: P
-  create(
-    ctx: PluginContext,
-    line: BytePort,
-    driver: DriverOptions,
-    own: Static<TObject<P>>,
-  ): Pick<ReceiverDriver<never>, keyof ReceiverDriver<never>>
+  create(ctx: PluginContext, line: BytePort, driver: DriverOptions, own: Static<TObject<P>>): AnyDriver
 }
 
-const baseOptions = ({ port, bauds }: Pick<ReceiverPlugin<TProperties>, 'port' | 'bauds'>) => ({
+const usualOptions = ({ port, bauds }: Pick<ReceiverPlugin<TProperties>, 'port' | 'bauds'>) => ({
   port: Type.String({
     default: port.default,
     pattern: '^(simulator|tcp://.+:\\d{1,5}|/.+)$',
@@ -48,56 +113,25 @@ const baseOptions = ({ port, bauds }: Pick<ReceiverPlugin<TProperties>, 'port' |
   biasInterval_s: Interval(10, 'Seconds between two 1230'),
 })
 
-/**
- * Makes the plugin of a family of receivers: its options, the line to the receiver, and the driver as the service
- * `receiver`.
- */
+/** Makes the plugin of a family of receivers with the options that most families have, and those of the family. */
 export function receiverPlugin<P extends TProperties>({ name, version, own, create, ...place }: ReceiverPlugin<P>) {
-  const options = baseOptions(place)
-  return definePlugin({
+  const usual = usualOptions(place)
+  return driverPlugin({
     name,
     version,
-    api: '^1.0.0',
-    needs: [station],
-    options: Type.Object({ ...own, ...options }, { additionalProperties: false }),
-    provides: [receiver],
-
-    setup(ctx, given) {
-      const { port, baud, msm, msmInterval_s, ...intervals } = given as Static<TObject<typeof options>>
-      const isSimulated = port === 'simulator'
-      // The last known one, also while the plugin that has it is reloaded.
-      let stationId = 0
-      const line = isSimulated ? new SimulatedLine(ctx) : portFrom(port, { pace: 0, loop: false, delay: 0 }, ctx)
+    options: Type.Object({ ...own, ...usual }, { additionalProperties: false }),
+    settings(options) {
+      const { port, baud, msm, msmInterval_s, ...intervals } = options as Static<TObject<typeof usual>>
       const { referenceInterval_s, biasInterval_s } = intervals
-      const base = { msm, observationInterval_s: msmInterval_s, referenceInterval_s, biasInterval_s }
-      const driver = create(
-        ctx,
-        line,
-        {
-          base: { ...base, elevationMask_deg: undefined, constellations: undefined },
-          bauds: [baud, ...place.bauds.filter((usual) => usual !== baud)],
-          stationId() {
-            stationId = ctx.services.find(receiverSettings)?.stationId ?? stationId
-            return stationId
-          },
-        },
-        given as Static<TObject<P>>,
-      )
-      ctx.services.provide(receiver, driver)
-      return { driver, isSimulated }
+      const rtcm = { msm, observationInterval_s: msmInterval_s, referenceInterval_s, biasInterval_s }
+      return {
+        port,
+        replay: { pace: 0, loop: false, delay: 0 },
+        configure: true,
+        bauds: [baud, ...place.bauds.filter((other) => other !== baud)],
+        base: { ...rtcm, elevationMask_deg: undefined, constellations: undefined },
+      }
     },
-
-    start(ctx, _handoff, { driver, isSimulated }) {
-      if (isSimulated)
-        ctx.services.watch(simulatedReceiver, (there) => {
-          ctx.errors.while('receiver-simulator', !there && { setting: `${name}.port` })
-        })
-      ctx.on(ctx.services.use(station).onCountersReset, () => driver.resetCounters())
-      driver.start()
-    },
-
-    async stop(_reason, { driver }) {
-      await driver.stop()
-    },
+    create: (ctx, line, driver, options) => create(ctx, line, driver, options as Static<TObject<P>>),
   })
 }
