@@ -1,43 +1,51 @@
-/** One receiver: its link, its configuration and its state. */
-import { type Frame, isMsm, SubframeAssembler, type UbxFrame } from 'rtk-base/gnss'
-import { AwakeClock, type BytePort, linkTick_ms, ReceiverLink } from 'rtk-base/link'
+/** A u-blox ZED-F9P, or its kind, as a service. */
+import { SubframeAssembler, type UbxFrame } from 'rtk-base/gnss'
+import {
+  type BytePort,
+  type DriverOptions,
+  linkTick_ms,
+  type OwnFrame,
+  ReceiverDriver,
+  type Wanted,
+} from 'rtk-base/link'
 import { LogLimit, type PluginContext, unavailable } from 'rtk-base/plugin'
 import {
   type ReceiverLink as LinkState,
+  type OwnSurvey,
   type Receiver,
+  type ReceiverCapabilities,
   type ReceiverFix,
   type ReceiverIdentity,
-  type ReceiverTarget,
+  type RtcmFrame,
   switchableConstellations,
 } from 'rtk-base/services'
-import { type Static, Type } from 'typebox'
-import { Configurator, type ConfiguratorOptions } from './configure/configurator.js'
-import { type Output, outputOf } from './configure/output.js'
-import { Upkeep } from './configure/upkeep.js'
-import { type ReceiverEvents, receiverEvents } from './events.js'
+import { Configurator, type Known } from './configure/configurator.js'
+import type { ConfigOptions } from './configure/plan.js'
+import { isBootText, RestartWatch } from './configure/restart-watch.js'
+import { whoIsThere } from './configure/who.js'
 import { ReceiverFacts } from './facts/receiver-facts.js'
 import { RateMemory } from './link/rate-memory.js'
-import { UbxDialog } from './link/ubx-dialog.js'
+import { answer_ms, UbxDialog, type UbxMessage } from './link/ubx-dialog.js'
 import * as ubx from './ubx/index.js'
 
-const string = Type.String()
-/** State handed over to the next instance on a reload. */
-export const ZedSnapshot = Type.Object({
-  identity: Type.Unsafe<ReceiverIdentity>(
-    Type.Object({
-      maker: Type.Optional(string),
-      ...{ module: string, firmware: string, hardware: string, software: string, serial: string },
-    }),
-  ),
-  corruptRtcm: Type.Integer({ minimum: 0 }),
-})
-export type ZedSnapshot = Static<typeof ZedSnapshot>
-
-export interface ZedOptions extends ConfiguratorOptions {
-  bauds: readonly number[]
-  /** False: nothing is written. */
-  configure: boolean
-}
+const can = {
+  ownSurvey: true,
+  settings: 'volatile',
+  restarts: false,
+  antennaDescriptor: false,
+  reports: new Set([
+    'antenna',
+    'corrections',
+    'interference',
+    'residuals',
+    'satellites',
+    'second-fix',
+    'signals',
+    'spoofing',
+  ]),
+  rawObservations: ['RXM-RAWX', 'RXM-SFRBX'],
+  intervals_s: [1, 2, 5, 10, 15, 30],
+} as const satisfies Partial<ReceiverCapabilities>
 
 /** RXM-SFRBX. */
 const sfrbx = { cls: 0x02, id: 0x13 }
@@ -45,244 +53,198 @@ const sfrbx = { cls: 0x02, id: 0x13 }
 const movingBase = 4072
 /** The wildcard that names all configuration keys. */
 const everyKey = 0x0fffffff
+/** The data that CFG-RST deletes (navBbrMask), and how it restarts. */
+const hot = 0x0000
+const cold = 0xffff
+const controlledSoftware = 1
 
-export class ZedReceiver {
-  readonly facts: ReceiverFacts
-  /** Listening mode: never writes, and trusts the receiver without checks. */
-  readonly listening: boolean
-  readonly events: ReceiverEvents
-  readonly upkeep: Upkeep
-  readonly #ctx: PluginContext
-  readonly #port: BytePort
-  readonly #options: Pick<ZedOptions, 'rtcm' | 'stationId'>
-  readonly #link: ReceiverLink
-  readonly #dialog: UbxDialog
+export class ZedReceiver extends ReceiverDriver<UbxMessage> {
+  readonly #facts: ReceiverFacts
+  readonly #ubx: UbxDialog
   readonly #configurator: Configurator
   readonly #rates: RateMemory
-  readonly #awake: AwakeClock
   readonly #logLimit: LogLimit
-  /** The identity that was reported last, as text; '' before the first on this link. */
-  #reported = ''
-  #expectedSignals: ubx.ExpectedSignals | undefined
-  /** Satellites and messages of the newest target. */
-  #output: Output
-  #wasUp: boolean = false
+  readonly #watch = new RestartWatch()
   readonly #pages = new SubframeAssembler()
-  #corruptBefore = 0
+  /** Undefined until the receiver has answered on this link. */
+  #known: Known | undefined
+  #expectedSignals: ubx.ExpectedSignals | undefined
+  /** The maximum age of corrections that was written: of another one the difference is our own. */
+  #writtenAge_s: number | undefined
+  #lost_ms = 0
+  /** The identity in the log, as text. */
+  #logged = ''
 
-  constructor(ctx: PluginContext, port: BytePort, options: ZedOptions) {
-    this.#ctx = ctx
-    this.#logLimit = new LogLimit(ctx.clock)
-    this.#port = port
-    this.#options = options
-    this.#output = outputOf(options.rtcm)
-    this.listening = !options.configure || !port.live
-    this.events = receiverEvents(ctx)
+  constructor(ctx: PluginContext, port: BytePort, driver: DriverOptions, options: ConfigOptions) {
+    super(ctx, port, driver, {
+      ...{ plugin: 'gnss-zed', maker: 'u-blox', framings: [], answer_ms, tick_ms: linkTick_ms, can },
+    })
+    const { events } = this
     this.#rates = new RateMemory(ctx)
-    this.#awake = new AwakeClock(ctx.clock, linkTick_ms)
-    this.facts = new ReceiverFacts(
-      { now_ms: () => this.now_ms() },
-      {
-        fix: (fix) => this.#fix(fix),
-        secondFix: (fix) => this.events.secondFix.emit(fix),
-        residuals: (residuals) => this.events.residuals.emit(residuals),
-        satellites: (epoch) => {
-          // An epoch between whole seconds: other software changed the rate.
-          if (epoch.tow_ms % 1000 !== 0) this.upkeep.suspect()
-          this.events.satellites.emit(epoch)
-        },
-        identity: (identity) => this.#identity(identity),
-        antenna: (reading) => this.events.antenna.emit(reading),
-        interference: (bands) => this.events.interference.emit(bands),
-        spoofing: (state) => this.events.spoofing.emit(state),
-        correction: (stationId) => this.events.correction.emit({ stationId }),
-        time: (utc_s) => this.events.time.emit(utc_s),
-        uptime: (msss_ms, now_ms) => this.upkeep.clock(msss_ms, now_ms),
-        text: (level, text) => this.#text(level, text),
+    this.#logLimit = new LogLimit(ctx.clock)
+    this.#ubx = new UbxDialog(this.dialog)
+    this.#configurator = new Configurator(ctx, this.#ubx, this.line, options, () => this.station.correctionMaxAge_s)
+    this.#facts = new ReceiverFacts({
+      fix: (fix) => this.#fix(fix),
+      secondFix: (fix) => events.secondFix.emit(fix),
+      residuals: (residuals) => events.residuals.emit(residuals),
+      satellites: (epoch) => {
+        // An epoch between whole seconds: other software changed the rate.
+        if (epoch.tow_ms % 1000 !== 0) this.suspect()
+        this.reportSatellites(epoch)
       },
-    )
-    const link = new ReceiverLink(
-      port,
-      ctx,
-      this.#awake,
-      { bauds: options.bauds, listenOnly: this.listening },
-      {
-        frame: (frame) => this.#frame(frame),
-        state: () => this.#linkChanged(),
-        silence: () => this.upkeep.ask(),
-      },
-    )
-    this.#link = link
-    this.#dialog = new UbxDialog(ctx, (bytes) => link.write(bytes))
-    this.#configurator = new Configurator(ctx, this.#dialog, link, options)
-    this.upkeep = new Upkeep({
-      log: ctx.log,
-      dialog: this.#dialog,
-      configurator: this.#configurator,
-      now_ms: () => this.now_ms(),
-      lost_ms: () => this.#awake.lost_ms,
-      listening: this.listening,
-      isUp: () => this.link === 'up',
-      mayWrite: () => this.mayWrite(),
-      changed: () => this.#changed(),
-      expectSignals: (signals) => {
-        this.#expectedSignals = signals
-      },
+      identity: (part) => this.#identity(part),
+      antenna: (reading) => events.antenna.emit(reading),
+      interference: (bands) => events.interference.emit(bands),
+      spoofing: (state) => events.spoofing.emit(state),
+      correction: (stationId) => events.correction.emit({ stationId }),
+      time: (utc_s) => events.time.emit(utc_s),
+      uptime: (msss_ms, now_ms) => this.#lose(this.#watch.status(msss_ms, now_ms)),
+      text: (level, text) => this.#text(level, text),
     })
   }
 
-  async start(): Promise<void> {
+  override async start(): Promise<void> {
     const baud = await this.#rates.load()
-    if (baud !== undefined) this.#link.prefer(baud)
-    this.#ctx.timers.every(linkTick_ms, () => this.#tick())
-    this.#link.start()
+    if (baud !== undefined) this.line.prefer(baud)
+    await super.start()
   }
 
-  async stop(): Promise<ZedSnapshot> {
-    await this.#link.stop()
-    this.#dialog.abort()
-    return { identity: this.facts.identity, corruptRtcm: this.corruptRtcm }
+  // ── the service ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+  override settingsChanged(): void {
+    super.settingsChanged()
+    const isAge = this.station.correctionMaxAge_s !== this.#writtenAge_s
+    if (isAge && this.configured && this.link === 'up') this.inquire('verify')
   }
 
-  restore({ identity, corruptRtcm }: ZedSnapshot): void {
-    this.facts.identity = identity
-    this.#corruptBefore = corruptRtcm
+  // ── the language of the family ────────────────────────────────────────────────────────────────────────────────────
+
+  /** It takes the port of the receiver that is in use to configure it. */
+  protected override get isKnown(): boolean {
+    return this.#known !== undefined
   }
 
-  /** The station ID that it is configured to send, as far as it takes one; may be changed while it runs. */
-  get stationId(): number {
-    return this.#configurator.lacksStationId ? 0 : this.#options.stationId
-  }
-
-  /** Names of optional keys that this receiver rejected: it works without them. */
-  get rejected(): readonly string[] {
-    return this.#configurator.rejected
-  }
-
-  /** Between two MSM of a constellation, and between two 1005, as configured. */
-  get intervals_s(): { observations: number; reference: number } {
-    const { observationInterval_s, referenceInterval_s } = this.#output
-    return { observations: observationInterval_s, reference: referenceInterval_s }
-  }
-
-  /** Satellites and messages as configured. The constellations are those that the receiver reports. */
-  get output(): Receiver['output'] {
-    if (this.listening) return undefined
-    const { elevationMask_deg, constellations: chosen, ...messages } = this.#output
-    const held = this.#expectedSignals
-    const constellations = held ? switchableConstellations.filter((name) => held.has(name)) : chosen
-    return {
-      ...messages,
-      ...(constellations && { constellations }),
-      ...(elevationMask_deg !== undefined && { elevationMask_deg }),
+  /** Also enables the messages that a status needs, in any mode of the receiver. */
+  protected async identify(): Promise<void> {
+    const { life } = this
+    const { log } = this.ctx
+    const answerer = await whoIsThere(this.#ubx)
+    if (!answerer || life !== this.life) return
+    const { module, firmware, port } = answerer
+    if (!port) {
+      log.warn('the receiver port in use could not be determined; asking again')
+      return
     }
+    if (!(await this.#configurator.show(port)) || life !== this.life) return
+    this.#known = { firmware, port }
+    if (firmware.takenFor)
+      log.warn({ module }, `this receiver is not known: it is configured like a ${firmware.takenFor}`)
+    this.#watch.expect(this.ctx.clock.monotonic())
+    await this.#readSignals()
   }
 
-  configure(target: ReceiverTarget): ReturnType<Receiver['configure']> {
-    // From now on: messages of the type before are not forwarded while they are switched.
-    this.#output = outputOf(this.#options.rtcm, target.output)
-    return this.upkeep.configure(target)
+  protected readMode(): ReturnType<Receiver['readTarget']> {
+    return this.#configurator.read()
   }
 
-  get link(): LinkState {
-    return this.#link.state
+  protected async bring(wanted: Wanted): ReturnType<Receiver['configure']> {
+    const { life } = this
+    this.msm = wanted.settings.msm
+    this.#writtenAge_s = this.station.correctionMaxAge_s
+    const result = await this.#configurator.configure(wanted, this.#known, () => life === this.life)
+    // Missing signals are those of the new constellations, also before the configuration is read again.
+    if (wanted.target.output?.constellations) await this.#readSignals()
+    this.#watch.begin(this.ctx.clock.monotonic())
+    this.#keepRate()
+    return result
   }
 
-  get corruptRtcm(): number {
-    return this.#corruptBefore + this.#link.framer.stats.badChecksum.rtcm
+  protected async verify(wanted: Wanted | undefined): Promise<string> {
+    if (!wanted || !this.#known) return ''
+    const { correctionMaxAge_s } = this.station
+    const isExpected = correctionMaxAge_s !== this.#writtenAge_s
+    this.#writtenAge_s = correctionMaxAge_s
+    const wrong = await this.#configurator.verify(wanted, this.#known, isExpected)
+    if (wrong === '') await this.#readSignals()
+    return wrong
   }
 
-  /** Damaged frames are counted from 0 again. */
-  resetCounters(): void {
-    this.#corruptBefore = -this.#link.framer.stats.badChecksum.rtcm
+  async #readSignals(): Promise<void> {
+    this.#expectedSignals = (await this.#configurator.expectedSignals()) ?? this.#expectedSignals
   }
 
-  /** Writes raw bytes; false if the port accepts nothing. */
-  write(bytes: Uint8Array): boolean {
-    return this.#link.write(bytes)
+  protected silence(): void {
+    this.inquire('identify')
   }
 
-  /** Deletes everything that was ever stored in the receiver; undefined when it does not answer. */
-  deleteStoredConfiguration(): Promise<boolean | undefined> {
-    return this.#dialog.delete([everyKey], ubx.layerBit.bbr | ubx.layerBit.flash)
+  /** A silent receiver may still hold its configuration: its clock tells. */
+  protected override linkChanged(state: LinkState): void {
+    if (state === 'up') {
+      this.#watch.expect(this.ctx.clock.monotonic())
+      this.#keepRate()
+    } else if (!this.line.ended) this.#facts.absent()
+    if (state !== 'offline') return
+    this.#known = undefined
+    this.#logged = ''
   }
 
-  /** Whether the receiver has identified itself since the link came up. */
-  get identified(): boolean {
-    return this.#reported !== ''
+  /** The messages that are enabled at each new link are lost too. */
+  protected override restarted(reason?: string): void {
+    this.#watch.begin(this.ctx.clock.monotonic())
+    super.restarted(reason)
+    if (reason) this.inquire('identify')
   }
 
-  /** The signals that it is set to track; undefined until they were read. */
-  get expectedSignals(): ubx.ExpectedSignals | undefined {
-    return this.#expectedSignals
+  protected override tick(): void {
+    const now_ms = this.ctx.clock.monotonic()
+    this.#facts.tick(now_ms)
+    if (this.link === 'up') {
+      // Data received while the event loop was blocked is not read yet: its messages are expected from now on.
+      this.awake.monotonic()
+      const { lost_ms } = this.awake
+      if (lost_ms !== this.#lost_ms) this.#watch.expect(now_ms)
+      this.#lost_ms = lost_ms
+      if (this.isKnown) this.#lose(this.#watch.missing(this.configured, now_ms))
+    }
+    super.tick()
   }
 
-  get linkReason(): string {
-    return this.#link.reason
+  /** @param sign of a lost configuration; '' or undefined: there is none */
+  #lose(sign: string | undefined): void {
+    if (sign && !this.listening) this.restarted(sign)
   }
 
-  /** A replay came to its end. */
-  get ended(): boolean {
-    return this.#link.ended
+  #keepRate(): void {
+    if (!this.listening) this.#rates.keep(this.line.baud)
   }
 
-  /** Whether a valid frame ever came. */
-  get heard(): boolean {
-    return this.#link.heard
+  // ── its messages ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+  protected override heardRtcm(frame: RtcmFrame): void {
+    if (!this.#isUnwanted(frame.type)) this.events.rtcm.emit(frame)
+    this.#facts.rtcm(frame.type, frame.bytes)
   }
 
-  get isRecording(): boolean {
-    return !this.#port.live
+  /** Whether other software enabled the message. */
+  #isUnwanted(type: number): boolean {
+    if (!this.configured) return false
+    const isUnwanted = type === movingBase || this.isOtherMsm(type)
+    if (isUnwanted) this.suspect()
+    return isUnwanted
   }
 
-  /** Advice if the receiver is silent or does not answer. */
-  get advice(): string {
-    if (this.link === 'up')
-      return 'it sends but does not answer; check the line to its input, and that its port accepts UBX'
-    if (this.ended)
-      return 'it contains no valid frame; check that the option gnss-zed.port names a recording of a receiver'
-    return this.link === 'offline'
-      ? `${this.linkReason}; check the cable and the option gnss-zed.port; it is opened again as soon as it can be`
-      : 'it is open but silent; check the rate (gnss-zed.baud) and the messages configured in the receiver'
-  }
-
-  get portName(): string {
-    return this.#port.name
-  }
-
-  /** Monotonic milliseconds. */
-  now_ms(): number {
-    return this.#ctx.clock.monotonic()
-  }
-
-  /** The same without the time the event loop was blocked. Limits of silence are measured with it. */
-  awake_ms(): number {
-    return this.#awake.monotonic()
-  }
-
-  /** @throws RTK_ERR_UNAVAILABLE where nothing may or can be written */
-  mayWrite(): void {
-    if (this.listening)
-      throw unavailable('the receiver is only listened to (gnss-zed: configure is false, or a replay)')
-    if (this.link === 'offline') throw unavailable(`the receiver is offline: ${this.linkReason}`)
-  }
-
-  // ── what comes in ─────────────────────────────────────────────────────────────────────────────────────────────────
-
-  #frame(frame: Frame): void {
-    // RTCM first: it is the hot path.
-    if (frame.kind === 'rtcm') {
-      if (!this.#isUnwanted(frame.type)) this.events.rtcm.emit(frame)
-      this.facts.rtcm(frame.type, frame.bytes)
-    } else if (frame.kind === 'ubx') {
-      if (frame.cls === sfrbx.cls && frame.id === sfrbx.id) {
+  protected heard(frame: OwnFrame): void {
+    if (frame.kind === 'ubx') {
+      const { cls, id } = frame
+      if (cls === sfrbx.cls && id === sfrbx.id) {
         this.#page(frame)
         return
       }
       const payload = ubx.payloadOf(frame.bytes)
-      this.facts.ubx(frame.cls, frame.id, payload, frame.arrival_ms)
-      this.#dialog.hear(frame.cls, frame.id, payload)
-    } else this.facts.nmea(frame.bytes, frame.arrival_ms)
+      this.#facts.ubx(cls, id, payload, frame.arrival_ms)
+      this.dialog.hear({ cls, id, payload })
+    } else this.#facts.nmea(frame.bytes, frame.arrival_ms)
   }
 
   #page({ bytes, arrival_ms }: UbxFrame): void {
@@ -290,62 +252,121 @@ export class ZedReceiver {
     if (ephemeris) this.events.ephemeris.emit(ephemeris)
   }
 
-  /** Enabled by other software: a second MSM type would be mixed with the first. */
-  #isUnwanted(type: number): boolean {
-    if (!this.upkeep.configured) return false
-    const unwanted = type === movingBase || (isMsm(type) && type % 10 !== this.#output.msm)
-    if (unwanted) this.upkeep.suspect()
-    return unwanted
-  }
-
+  /** An epoch tells the mode, as a base is fixed by time alone. */
   #fix(fix: ReceiverFix): void {
-    this.upkeep.epoch(fix)
-    this.events.fix.emit(fix)
+    this.#watch.epoch(fix.arrival_ms)
+    if (!this.listening && fix.fix !== 'none') {
+      const mode = fix.fix === 'time' ? 'fixed' : 'rover'
+      const sign = this.#watch.mode(mode, this.wanted?.target.mode, fix.arrival_ms)
+      this.#lose(sign)
+      if (sign !== '') this.setMode(mode)
+    }
+    this.report(fix)
   }
 
   #text(level: string, text: string): void {
-    this.upkeep.said(text)
+    if (isBootText(text)) this.#lose('it printed its boot banner')
     if (level === 'error' || level === 'warning') {
       const omitted = this.#logLimit.admit(text)
       if (omitted !== undefined)
-        this.#ctx.log.warn({ severity: level, omitted: omitted || undefined }, `the receiver reports: ${text}`)
+        this.ctx.log.warn({ severity: level, omitted: omitted || undefined }, `the receiver reports: ${text}`)
     }
     if (level === 'warning') this.events.warning.emit(text)
   }
 
-  #identity(identity: ReceiverIdentity): void {
-    const text = JSON.stringify(identity)
-    if (text === this.#reported) return
+  #identity(part: Partial<ReceiverIdentity>): void {
+    this.identified({ ...this.identity, maker: 'u-blox', ...part })
+    const text = JSON.stringify(this.identity)
+    if (text === this.#logged) return
+    this.#logged = text
     const omitted = this.#logLimit.admit(text)
     if (omitted !== undefined)
-      this.#ctx.log.info({ ...identity, omitted: omitted || undefined }, 'the receiver identified itself')
-    this.#reported = text
-    this.#changed()
+      this.ctx.log.info({ ...this.identity, omitted: omitted || undefined }, 'the receiver identified itself')
   }
 
-  #linkChanged(): void {
-    const { state, reason, baud } = this.#link
-    const trouble = state === 'offline' || (state === 'stalled' && this.#wasUp && !this.ended)
-    this.#wasUp = state === 'up'
-    this.#ctx.log[trouble ? 'warn' : 'info']({ link: state, port: this.#port.name, baud }, reason)
-    if (state === 'up') this.upkeep.linkUp()
-    // The last state of a recording is kept.
-    else if (!this.ended) this.facts.absent()
-    if (state === 'offline') {
-      this.#dialog.abort()
-      this.#reported = ''
-      this.upkeep.linkLost()
+  // ── the service ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Older firmware and the X20P have no second fix. */
+  override get can(): ReceiverCapabilities {
+    if (this.#facts.firmware?.nav2 !== false) return super.can
+    return { ...super.can, reports: new Set([...can.reports].filter((report) => report !== 'second-fix')) }
+  }
+
+  protected override get advices(): Readonly<Record<LinkState, string>> {
+    return {
+      offline: `${this.line.reason}; check the cable and the option gnss-zed.port; it is opened again as soon as it can be`,
+      stalled: this.line.ended
+        ? 'it contains no valid frame; check that the option gnss-zed.port names a recording of a receiver'
+        : 'it is open but silent; check the rate (gnss-zed.baud) and the messages configured in the receiver',
+      up: 'it sends but does not answer; check the line to its input, and that its port accepts UBX',
     }
-    this.#changed()
   }
 
-  #changed(): void {
-    if (this.link === 'up' && !this.listening) this.#rates.keep(this.#link.baud)
-    this.events.state.emit()
+  get recording(): Receiver['recording'] {
+    return this.port.live ? undefined : { ended: this.line.ended, isEmpty: !this.line.heard }
   }
 
-  #tick(): void {
-    this.facts.tick()
-    this.upkeep.tick(this.facts.fixAt_ms)
+  override get sinceReset_ms(): number | undefined {
+    return this.link === 'offline' ? undefined : this.#watch.sinceReset_ms(this.ctx.clock.monotonic())
+  }
+
+  /** A receiver that is only listened to has the ID that it sends; one that takes none always sends 0. */
+  override get stationId(): number {
+    if (this.listening) return this.#facts.stationId ?? super.stationId
+    return this.#configurator.lacksStationId ? 0 : super.stationId
+  }
+
+  /** The constellations are those that the receiver reports. */
+  override get output(): Receiver['output'] {
+    const output = super.output
+    const signals = this.#expectedSignals
+    return output && signals
+      ? { ...output, constellations: switchableConstellations.filter((name) => signals.has(name)) }
+      : output
+  }
+
+  override get rejected(): readonly string[] {
+    return this.#configurator.rejected
+  }
+
+  get startTimes(): Receiver['startTimes'] {
+    return this.#facts.startTimes
+  }
+
+  get expectedSignals(): ubx.ExpectedSignals | undefined {
+    return this.#expectedSignals
+  }
+
+  get ownSurvey(): OwnSurvey | undefined {
+    return this.#facts.survey
+  }
+
+  async resetAmbiguities(): Promise<void> {
+    this.mayWrite()
+    await this.inTurn(() => this.#configurator.resetAmbiguities())
+  }
+
+  /** Hot start: keeps stored and current data of the receiver. */
+  async restart(): Promise<void> {
+    this.mayWrite()
+    if (!this.#reset(hot)) throw unavailable('the port of the receiver accepts no data now; nothing was restarted')
+  }
+
+  /** Deletes the stored configuration of the receiver, then a cold start. @throws RTK_ERR_UNAVAILABLE */
+  async reset(): Promise<void> {
+    this.mayWrite()
+    const isDeleted = await this.#ubx.delete([everyKey], ubx.layerBit.bbr | ubx.layerBit.flash)
+    if (isDeleted === undefined) throw unavailable('the receiver does not answer; nothing was reset')
+    if (!isDeleted) throw unavailable('the receiver refused to delete its configuration; nothing was reset')
+    if (!this.#reset(cold))
+      throw unavailable(
+        'the configuration is deleted, but the port accepts no data now: the receiver was not restarted',
+      )
+  }
+
+  #reset(navBbrMask: number): boolean {
+    const isWritten = this.write(ubx.encodeFrame(ubx.cfgRst, { navBbrMask, resetMode: controlledSoftware }))
+    if (isWritten) this.restarted('a restart was requested')
+    return isWritten
   }
 }

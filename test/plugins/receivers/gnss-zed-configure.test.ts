@@ -7,16 +7,12 @@ import { SignalWatch } from '../../../plugins/receivers/gnss/signal-watch.js'
 import { apply } from '../../../plugins/receivers/gnss-zed/configure/apply.js'
 import { firmwareOf } from '../../../plugins/receivers/gnss-zed/configure/firmware.js'
 import { bytesPerSecond, lineLoad, neededRate } from '../../../plugins/receivers/gnss-zed/configure/load.js'
-import { type BaseSettings, planOf } from '../../../plugins/receivers/gnss-zed/configure/plan.js'
 import { isBootText, RestartWatch } from '../../../plugins/receivers/gnss-zed/configure/restart-watch.js'
 import { targetOf, tmodePairs } from '../../../plugins/receivers/gnss-zed/configure/tmode.js'
 import { RadioReports } from '../../../plugins/receivers/gnss-zed/facts/radio-reports.js'
 import gnssZed from '../../../plugins/receivers/gnss-zed/index.js'
-import { UbxDialog } from '../../../plugins/receivers/gnss-zed/link/ubx-dialog.js'
 import * as ubx from '../../../plugins/receivers/gnss-zed/ubx/index.js'
 import rtcm from '../../../plugins/rtcm/rtcm/index.js'
-import { runCommand } from '../../../plugins/simulated/simulated-receiver/firmware/commands.js'
-import { ConfigStore } from '../../../plugins/simulated/simulated-receiver/firmware/config-store.js'
 import receiverSimulator from '../../../plugins/simulated/simulated-receiver/index.js'
 import { keys as simulatedKeys } from '../../../plugins/simulated/simulated-receiver/ubx/keys.js'
 import {
@@ -54,6 +50,7 @@ import {
 import { capture, noCaptures } from '../../harness/captures.js'
 import { createTestStation, few, gateOnly, ManualClock, sample, until } from '../../harness/index.js'
 import { MemoryStore } from '../../harness/memory-store.js'
+import { f9p, planFor, scripted } from './zed-plan.js'
 
 const installed = geodeticToEcef({ lat: 52, lon: 4, alt: 50 })
 const arp = roundEcef(installed)
@@ -66,10 +63,11 @@ interface Given {
   store?: MemoryStore
   /** What a plugin that runs the procedure says. */
   status?: string
+  clock?: ManualClock
 }
 
 /** A station with a receiver as from the factory, and an onlooker that holds its services. */
-async function start(t: Test, { options = {}, simulator = {}, store, status }: Given = {}) {
+async function start(t: Test, { options = {}, simulator = {}, store, status, clock }: Given = {}) {
   const seen = {
     frames: [] as RtcmFrame[],
     /** What went out. */
@@ -123,6 +121,7 @@ async function start(t: Test, { options = {}, simulator = {}, store, status }: G
       onlooker: onlooker as never,
     },
     ...(store ? { store } : {}),
+    ...(clock ? { clock } : {}),
   })
   t.teardown(() => station.stop())
   if (!services) throw new Error('the onlooker does not run')
@@ -399,23 +398,36 @@ t.test('an ACK is no proof: the value is read back', async (t) => {
   t.strictSame(other.receiver.rejected, ['CFG-SIGNAL-SBAS_ENA'])
 })
 
-t.test('configurations that overlap are done one after the other', async (t) => {
-  const { receiver, seconds, settle } = await start(t)
-  await seconds(5)
-  const all = await settle(Promise.all([receiver.configure(fixed), receiver.readTarget(), receiver.configure(rover)]))
-  t.match(all.value?.[1], { mode: 'fixed', acc_m: 0.02 })
-  t.equal(receiver.mode, 'rover')
-  t.match((await settle(receiver.readTarget())).value, { mode: 'rover' })
-})
+t.test(
+  'configurations that overlap are done one after the other, and the newest replaces those that wait',
+  async (t) => {
+    const { receiver, seconds, settle, advance } = await start(t)
+    await seconds(5)
+    const first = receiver.configure(fixed)
+    await advance(1)
+    const outcome = (done: Promise<unknown>) =>
+      done.then(
+        () => 'done',
+        (error: Error) => error.message,
+      )
+    const all = await settle(
+      Promise.all([
+        outcome(first),
+        receiver.readTarget(),
+        outcome(receiver.configure(fixed)),
+        outcome(receiver.configure(rover)),
+      ]),
+    )
+    const replaced = 'another configuration has replaced it'
+    t.match(all.value, [replaced, { mode: 'fixed', acc_m: 0.02 }, replaced, 'done'])
+    t.equal(receiver.mode, 'rover')
+    t.match((await settle(receiver.readTarget())).value, { mode: 'rover' })
+  },
+)
 
 for (const wiring of few(1, ['UART1', 'USB'] as const)) {
   t.test(`a restart in the middle never leaves a receiver that only seems configured: ${wiring}`, async (t) => {
-    const planned = planOf({
-      port: wiring,
-      target: fixed,
-      settings: defaults,
-      firmware: firmwareOf({ firmware: 'HPG 1.32', protocol: '27.31' }),
-    }).flatMap(({ pairs }) => pairs)
+    const planned = planFor(fixed, { port: wiring }).flatMap(({ pairs }) => pairs)
     for (let at_ms = 0; at_ms <= 700; at_ms += wiring === 'USB' ? sample(100, 7, 28) : sample(350, 23, 92)) {
       const { station, receiver, simulated, seconds, configure, settle } = await start(t, { simulator: { wiring } })
       await seconds(5)
@@ -452,6 +464,23 @@ for (const wiring of few(1, ['UART1', 'USB'] as const)) {
     t.same(types(), [1005, 1074, 1084, 1094, 1124, 1230])
   })
 }
+
+t.test('messages that are not read while the event loop is blocked are not missed', async (t) => {
+  class BlockedClock extends ManualClock {
+    blocked_ms = 0
+    override monotonic(): number {
+      return super.monotonic() + this.blocked_ms
+    }
+  }
+  const clock = new BlockedClock()
+  const { receiver, seconds, configure, advance } = await start(t, { clock })
+  await seconds(5)
+  await configure(fixed)
+  await seconds(3)
+  clock.blocked_ms = 9_000
+  await advance(250)
+  t.ok(receiver.configured, 'they have their time to come')
+})
 
 t.test('K23: after reboot-zed it is not configured, at once', async (t) => {
   for (const command of ['reboot-zed', 'reset-zed']) {
@@ -1150,28 +1179,10 @@ t.test('the faults of a configuration are commands too', async (t) => {
 
 // ── the pure parts ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-const defaults: BaseSettings = {
-  stationId: 0,
-  rtcm: { msm: 4, msmInterval_s: 1, referenceInterval_s: 1, biasInterval_s: 10 },
-  antenna: { power: 'on', shortDetection: 'on', openDetection: 'keep', powerDown: 'on', recovery: 'on' },
-  secondFix: true,
-  otherPorts: 'off',
-  signalPlan: 'keep',
-  correctionTimeout_s: 30,
-  signals: false,
-  orbits: false,
-}
-const f9p = firmwareOf({ firmware: 'HPG 1.32', protocol: '27.31' })
-
 t.test('a plan writes every key once, in messages that the receiver takes', async (t) => {
   for (const port of ['USB', 'UART1', 'UART2'] as const) {
     for (const msm of [4, 7] as const) {
-      const steps = planOf({
-        port,
-        target: fixed,
-        settings: { ...defaults, rtcm: { ...defaults.rtcm, msm } },
-        firmware: f9p,
-      })
+      const steps = planFor(fixed, { port, base: { msm } })
       const keys = steps.flatMap(({ pairs }) => pairs.map(([key]) => key))
       t.equal(new Set(keys).size, keys.length)
       t.ok(steps.every(({ pairs }) => pairs.length > 0 && pairs.length <= ubx.maxPairs))
@@ -1186,8 +1197,7 @@ t.test('a plan writes every key once, in messages that the receiver takes', asyn
         new Set(others.map((other) => `CFG-${other}INPROT-RTCM3X`)),
         'of the other ports, corrections alone are switched off',
       )
-      const settings = { ...defaults, otherPorts: 'keep' as const }
-      const kept = planOf({ port, target: fixed, settings, firmware: f9p }).flatMap(({ pairs }) => pairs)
+      const kept = planFor(fixed, { port, options: { otherPorts: 'keep' } }).flatMap(({ pairs }) => pairs)
       t.notOk(
         kept.some(([key]) => others.some((other) => ubx.keyName(key).includes(other))),
         'or left alone',
@@ -1205,26 +1215,14 @@ t.test('a plan writes every key once, in messages that the receiver takes', asyn
 })
 
 t.test('a value that the receiver does not take costs its key alone, although it can be read', async (t) => {
-  const clock = new ManualClock()
-  const timers = { after: (ms: number, fn: () => void) => clock.timer(ms, fn), every: () => () => {} }
-  const store = new ConfigStore()
-  const reply = (frame: Uint8Array) => dialog.hear(frame[2], frame[3], ubx.payloadOf(frame))
-  const target = { config: store, reply, loseAck: () => false, configChanged() {}, reset() {}, poll: () => undefined }
-  const dialog = new UbxDialog({ timers }, (bytes) => {
-    clock.timer(1, () => runCommand(target, bytes[2], bytes[3], ubx.payloadOf(bytes)))
-    return true
-  })
+  const { timers, dialog, store, settle } = scripted()
   const [stationKey, rateKey] = [ubx.keyId('CFG-RTCM-DF003_OUT'), ubx.keyId('CFG-RATE-NAV')]
   const pairs: ubx.ConfigPair[] = [
     [stationKey, 5000],
     [rateKey, 2],
   ]
-  const outcome = async (required: boolean) => {
-    const applied = apply(dialog, timers, [{ name: 'both', pairs, required }]).catch((error: Error) => error.message)
-    // The answers go through more promises than one turn of the clock waits for.
-    for (let ms = 0; ms < 100; ms++) await clock.advance(1)
-    return applied
-  }
+  const outcome = (required: boolean) =>
+    settle(apply(dialog, timers, [{ name: 'both', pairs, required }]).catch((error: Error) => error.message))
   t.match(await outcome(true), /refuses CFG-RTCM-DF003_OUT$/)
   t.match(await outcome(false), { refused: ['CFG-RTCM-DF003_OUT'], unexpected: ['CFG-RTCM-DF003_OUT'] })
   t.equal(store.get(rateKey), 2)
@@ -1269,8 +1267,7 @@ t.test('a time mode reads as it was written, and as others write it', async (t) 
 })
 
 t.test('the needed rate follows from what is sent', async (t) => {
-  const plan = (msm: 4 | 7) =>
-    planOf({ port: 'UART1', target: fixed, settings: { ...defaults, rtcm: { ...defaults.rtcm, msm } }, firmware: f9p })
+  const plan = (msm: 4 | 7) => planFor(fixed, { port: 'UART1', base: { msm } })
   const small = bytesPerSecond(plan(4), 'UART1')
   const large = bytesPerSecond(plan(7), 'UART1')
   t.ok(small > 1500 && large > small, `${small} and ${large} bytes a second`)
@@ -1301,19 +1298,23 @@ t.test('what the receiver holds, until it shows otherwise', async (t) => {
   t.equal(old.status(2 ** 32 - 200, 4300), undefined)
   t.match(old.status(800, 64_300), /clock/, 'that is no round of it')
 
-  t.equal(watch.mode('fixed', 3100), undefined, 'nobody said what it should be')
-  watch.configuredTo(fixed, 10_000)
-  t.equal(watch.mode('rover', 11_000), '', 'left over')
-  t.equal(watch.mode('fixed', 12_000), undefined)
-  t.equal(watch.mode('rover', 50_000), '')
-  t.match(watch.mode('rover', 80_000), /rover, not fixed/)
+  t.equal(watch.mode('fixed', undefined, 3100), undefined, 'nobody said what it should be')
+  watch.begin(10_000)
+  t.equal(watch.mode('rover', 'fixed', 11_000), '', 'left over')
+  t.equal(watch.mode('fixed', 'fixed', 12_000), undefined)
+  t.equal(watch.mode('rover', 'fixed', 50_000), '')
+  t.match(watch.mode('rover', 'fixed', 80_000), /rover, not fixed/)
 
-  t.equal(watch.missing(17_000, 17_000), undefined)
-  t.match(watch.missing(19_000, 19_000), /missing/, 'epochs come, NAV-STATUS does not')
-  t.equal(watch.missing(19_100, 19_100), undefined, 'told once')
-  watch.configuredTo(undefined, 20_000)
-  t.equal(watch.missing(40_000, 40_000), undefined)
-  t.match(watch.missing(40_000, 49_000), /missing/)
+  const missing = (epoch_ms: number, isConfigured: boolean, now_ms: number) => {
+    watch.epoch(epoch_ms)
+    return watch.missing(isConfigured, now_ms)
+  }
+  t.equal(missing(17_000, true, 17_000), undefined)
+  t.match(missing(19_000, true, 19_000), /missing/, 'epochs come, NAV-STATUS does not')
+  t.equal(missing(19_100, true, 19_100), undefined, 'told once')
+  watch.begin(20_000)
+  t.equal(missing(40_000, false, 40_000), undefined)
+  t.match(missing(40_000, false, 49_000), /missing/)
 
   t.ok(isBootText('u-blox AG - www.u-blox.com'))
   t.notOk(isBootText('txbuf alloc'))

@@ -6,21 +6,16 @@ import { Lasting, RadioWatch } from '../../../plugins/receivers/gnss/radio-watch
 import { SignalWatch } from '../../../plugins/receivers/gnss/signal-watch.js'
 import { apply } from '../../../plugins/receivers/gnss-zed/configure/apply.js'
 import { Configurator, type Known } from '../../../plugins/receivers/gnss-zed/configure/configurator.js'
-import { firmwareOf } from '../../../plugins/receivers/gnss-zed/configure/firmware.js'
 import { RestartWatch } from '../../../plugins/receivers/gnss-zed/configure/restart-watch.js'
-import { Upkeep } from '../../../plugins/receivers/gnss-zed/configure/upkeep.js'
 import { whoIsThere } from '../../../plugins/receivers/gnss-zed/configure/who.js'
 import { EpochAssembler, fixOfPvt } from '../../../plugins/receivers/gnss-zed/facts/epoch.js'
 import { type FactEvents, ReceiverFacts } from '../../../plugins/receivers/gnss-zed/facts/receiver-facts.js'
 import { SatelliteAssembler } from '../../../plugins/receivers/gnss-zed/facts/satellites.js'
-import { UbxDialog } from '../../../plugins/receivers/gnss-zed/link/ubx-dialog.js'
 import * as ubx from '../../../plugins/receivers/gnss-zed/ubx/index.js'
-import { runCommand } from '../../../plugins/simulated/simulated-receiver/firmware/commands.js'
-import { ConfigStore } from '../../../plugins/simulated/simulated-receiver/firmware/config-store.js'
 import { decodeGga, encodeMsm, type Gga } from '../../../runtime/lib/gnss/index.js'
-import type { ReceiverFix, ReceiverTarget, SatelliteEpoch, SatelliteResidual } from '../../../schemas/services.js'
-import { ManualClock } from '../../harness/index.js'
+import type { ReceiverFix, SatelliteEpoch, SatelliteResidual } from '../../../schemas/services.js'
 import { errorsOf, into } from '../../harness/standing-errors.js'
+import { f9p, scripted, wantedOf } from './zed-plan.js'
 
 const payload = (hex: string) => ubx.payloadOf(Uint8Array.from(Buffer.from(hex.replace(/\s/g, ''), 'hex')))
 const of = <L extends ubx.Layout>(layout: L, values: ubx.Encodable<L>) =>
@@ -253,11 +248,11 @@ t.test('satellites and their signals are put together by epoch', async (t) => {
 })
 
 /** Facts that report to nobody but to these. */
-function factsOf({ now_ms = () => 0, ...events }: Partial<FactEvents> & { now_ms?: () => number }) {
+function factsOf(events: Partial<FactEvents>) {
   const ignore = () => {}
   const nobody = { fix: ignore, secondFix: ignore, residuals: ignore, satellites: ignore, antenna: ignore }
   const others = { interference: ignore, spoofing: ignore, correction: ignore, identity: ignore, time: ignore }
-  return new ReceiverFacts({ now_ms }, { ...nobody, ...others, uptime: ignore, text: ignore, ...events })
+  return new ReceiverFacts({ ...nobody, ...others, uptime: ignore, text: ignore, ...events })
 }
 
 t.test('the time of NAV-TIMEGPS counts when week, time of week and leap seconds are all valid', async (t) => {
@@ -311,8 +306,8 @@ t.test('corrections of SBAS alone are told from those of a base', async (t) => {
 
 t.test('the residuals of NAV-SAT are those of its bytes', async (t) => {
   const residuals: (readonly SatelliteResidual[])[] = []
-  const clock = new ManualClock()
-  const facts = factsOf({ now_ms: () => clock.monotonic(), residuals: (list) => residuals.push(list) })
+  const epochs: SatelliteEpoch[] = []
+  const facts = factsOf({ residuals: (list) => residuals.push(list), satellites: (epoch) => epochs.push(epoch) })
   facts.ubx(0x01, 0x35, payload(sat), 0)
   t.match(residuals, [
     [
@@ -322,12 +317,7 @@ t.test('the residuals of NAV-SAT are those of its bytes', async (t) => {
     ],
   ])
   facts.ubx(0x01, 0x61, payload('b56201610400007099148388'), 0)
-  t.equal(facts.sky?.satellites.length, 3)
-  t.equal(facts.fixAt_ms, 0)
-  await clock.advance(4999)
-  t.ok(facts.sky)
-  await clock.advance(1)
-  t.equal(facts.sky, undefined, 'older than 5 s')
+  t.equal(epochs[0]?.satellites.length, 3)
 })
 
 // ── the air around the antenna ──────────────────────────────────────────────────────────────────────────────────────
@@ -497,38 +487,6 @@ t.test('corrections by the bytes of the receiver: what it took, of which station
 
 // ── the configuration ───────────────────────────────────────────────────────────────────────────────────────────────
 
-/** A receiver's configuration that answers a dialog, with what it rejects and what it acknowledges but ignores. */
-function scripted() {
-  const clock = new ManualClock()
-  const timers = { after: (ms: number, fn: () => void) => clock.timer(ms, fn), every: () => () => {} }
-  const store = new ConfigStore()
-  const state = { silent: false, asked: 0 }
-  const reply = (frame: Uint8Array) => {
-    if (!state.silent) dialog.hear(frame[2] as number, frame[3] as number, ubx.payloadOf(frame))
-  }
-  const target = { config: store, reply, loseAck: () => false, configChanged() {}, reset() {}, poll: () => undefined }
-  const dialog: UbxDialog = new UbxDialog({ timers }, (bytes) => {
-    state.asked++
-    clock.timer(1, () => runCommand(target, bytes[2] as number, bytes[3] as number, ubx.payloadOf(bytes)))
-    return true
-  })
-  const settle = async <T>(promise: Promise<T>): Promise<T> => {
-    let done = false
-    const over = promise.then(
-      () => {
-        done = true
-      },
-      () => {
-        done = true
-      },
-    )
-    for (let ms = 0; !done && ms < 20_000; ms++) await clock.advance(1)
-    await over
-    return promise
-  }
-  return { clock, timers, store, dialog, settle, state }
-}
-
 t.test('only what the receiver took and holds counts as written', async (t) => {
   const { timers, dialog, settle, store } = scripted()
   const pairs: ubx.ConfigPair[] = [
@@ -558,24 +516,16 @@ function configured(port: Known['port'] = 'USB', baud = 0) {
     errors: errorsOf('gnss-zed', into(errors)),
   }
   const options = {
-    ...{
-      raiseBaud: false,
-      stationId: 0,
-      secondFix: false,
-      otherPorts: 'off' as const,
-      signalPlan: 'keep' as const,
-      correctionMaxAge_s: () => 30,
-    },
-    rtcm: { msm: 4, msmInterval_s: 1, referenceInterval_s: 1, biasInterval_s: 10 },
+    ...{ raiseBaud: false, secondFix: false, otherPorts: 'off' as const, signalPlan: 'keep' as const },
     antenna: { power: 'keep', shortDetection: 'keep', openDetection: 'keep', powerDown: 'keep', recovery: 'keep' },
   } as const
   const line_ = { baud, setBaud: async () => {}, write: () => true }
-  const configurator = new Configurator(ctx as never, script.dialog, line_, options)
-  const known: Known = { port, firmware: firmwareOf({ firmware: 'HPG 1.32', protocol: '27.31' }) }
+  const configurator = new Configurator(ctx as never, script.dialog, line_, options, () => 30)
+  const known: Known = { port, firmware: f9p }
   return { ...script, errors, lines, configurator, known }
 }
-const rover: ReceiverTarget = { mode: 'rover' }
-const fixedAt = (x: number): ReceiverTarget => ({ mode: 'fixed', arp: { ...here, x }, acc_m: 0.02 })
+const rover = wantedOf({ mode: 'rover' })
+const fixedAt = (x: number) => wantedOf({ mode: 'fixed', arp: { ...here, x }, acc_m: 0.02 })
 const fixed = fixedAt(here.x)
 
 t.test('a receiver that does not answer was not changed by somebody', async (t) => {
@@ -670,223 +620,22 @@ t.test('its own port is the one whose count rises by a question, not one that a 
   t.equal(await whoIsThere({ poll: async () => undefined } as never), undefined)
 })
 
-/** An upkeep whose configurator answers when the test says so. */
-function upkeep() {
-  const clock = new ManualClock()
-  const pending: { what: string; answer: (value: unknown) => void }[] = []
-  const later = (what: string) => () =>
-    new Promise<never>((resolve) => pending.push({ what, answer: resolve as never }))
-  const state = {
-    isUp: true,
-    lost_ms: 0,
-    listening: false,
-    mayWrite: true,
-    changed: 0,
-    comms: 0,
-    stillThere: () => true,
-  }
-  const configurator = {
-    configure(_: unknown, __: unknown, stillThere: () => boolean) {
-      state.stillThere = stillThere
-      return later('configure')()
-    },
-    verify: later('verify'),
-    show: later('show'),
-    expectedSignals: async () => undefined,
-    read: later('read'),
-    resetAmbiguities: later('reset'),
-  }
-  const version = ubx.encode(ubx.monVer, { swVersion: 'EXT CORE', blocks: [{ extension: 'PROTVER=27.31' }] })
-  const dialog = {
-    async poll(layout: { name: string }) {
-      if (layout.name === 'MON-VER') return version
-      if (layout.name !== 'MON-COMMS') return undefined
-      state.comms += 8
-      return ubx.encode(ubx.monComms, { blocks: [{ portId: 0x0300, rxBytes: state.comms }] })
-    },
-  }
-  const lines: string[] = []
-  const line = (text: unknown) => lines.push(String(text))
-  const keeper = new Upkeep({
-    log: { warn: line, debug: line, error: line } as never,
-    dialog: dialog as never,
-    configurator: configurator as never,
-    now_ms: () => clock.monotonic(),
-    lost_ms: () => state.lost_ms,
-    listening: false,
-    isUp: () => state.isUp,
-    mayWrite() {
-      if (!state.mayWrite) throw new Error('only listened to')
-    },
-    changed: () => {
-      state.changed++
-    },
-    expectSignals() {},
-  })
-  const turn = () => clock.advance(0)
-  /** Answers the one question that is open. */
-  const answer = async (what: string, value: unknown) => {
-    await turn()
-    const [question] = pending.splice(0)
-    t.equal(question?.what, what)
-    question?.answer(value)
-    await turn()
-  }
-  return {
-    ...{ clock, keeper, state, pending, answer, turn, lines },
-    async configure(target: ReceiverTarget) {
-      const done = keeper.configure(target)
-      await turn()
-      if (pending[0]?.what === 'show') await answer('show', true)
-      await answer('configure', { written: 1, refused: [] })
-      await done
-    },
-    /** Every 250 ms with an epoch a second. */
-    async seconds(count: number, epochs = true) {
-      for (let i = 0; i < count * 4; i++) {
-        if (epochs && i % 4 === 0) keeper.clock(clock.monotonic(), clock.monotonic())
-        keeper.tick(epochs ? clock.monotonic() : 0)
-        await clock.advance(250)
-      }
-    },
-  }
-}
-
-t.test('a receiver is known by its answer of this life', async (t) => {
-  const { keeper, answer, pending, turn } = upkeep()
-  keeper.ask()
-  await turn()
-  t.equal(pending[0]?.what, 'show')
-  keeper.linkLost()
-  await answer('show', true)
-  keeper.tick(0)
-  await answer('show', true)
-  keeper.tick(0)
-  await turn()
-  t.equal(pending.length, 0, 'the first answer was of the link before: it was asked once more, and only once')
+t.test('the clock of a receiver may be a second off, and its messages 8 s', async (t) => {
+  const watch = new RestartWatch()
+  watch.status(10_000, 0)
+  t.equal(watch.status(9000, 1), undefined)
+  t.match(watch.status(7999, 2), /clock started again/)
+  const ended = new RestartWatch()
+  ended.status(2 ** 32 - 1000, 0)
+  t.equal(ended.status(5000, 11_000), undefined, 'its 32 bits are over: 5 s of play')
+  ended.status(2 ** 32 - 1000, 20_000)
+  t.match(ended.status(5000, 31_001), /clock/)
+  const silent = new RestartWatch()
+  silent.expect(1000)
+  t.equal(silent.missing(false, 9000), undefined)
+  t.match(silent.missing(false, 9001), /missing/)
+  t.equal(silent.missing(false, 17_001), undefined)
+  t.match(silent.missing(false, 17_002), /missing/)
+  silent.epoch(17_002)
+  t.equal(silent.missing(false, 20_000), undefined)
 })
-
-t.test('what an earlier life answered says nothing of this one', async (t) => {
-  const { keeper, configure, seconds, answer, pending, turn } = upkeep()
-  await configure(fixed)
-  t.match(keeper, { configured: true, mode: 'fixed' })
-  await seconds(19)
-  t.equal(pending.length, 0)
-  await seconds(2)
-  t.equal(pending[0]?.what, 'verify', 'every 20 s')
-  keeper.linkLost()
-  t.match(keeper, { configured: false, mode: 'unknown' })
-  const again = keeper.configure(fixed)
-  await answer('verify', 'its time mode was changed from outside')
-  await answer('show', true)
-  await answer('configure', { written: 1, refused: [] })
-  await again
-  await turn()
-  t.ok(keeper.configured, 'the answer was of the life before')
-  await seconds(21)
-  await answer('verify', 'its time mode was changed from outside')
-  t.notOk(keeper.configured, 'this one is of this life')
-})
-
-t.test('who configures is told of a restart or a lost link meanwhile', async (t) => {
-  for (const event of ['restarted', 'linkLost', 'said'] as const) {
-    const { keeper, answer, turn, state } = upkeep()
-    const done = keeper.configure(fixed)
-    await turn()
-    await answer('show', true)
-    t.ok(state.stillThere())
-    keeper.said('txbuf alloc')
-    t.ok(state.stillThere(), 'not every word is a start')
-    if (event === 'said') keeper.said('u-blox AG - www.u-blox.com')
-    else keeper[event]()
-    t.notOk(state.stillThere(), event)
-    await answer('configure', { written: 1, refused: [] })
-    await done
-  }
-})
-
-t.test('messages that are not read while the event loop is blocked are not missed', async (t) => {
-  for (const blocked of [false, true]) {
-    const { keeper, configure, seconds, clock, state } = upkeep()
-    await configure(fixed)
-    await seconds(3)
-    const epochAt_ms = clock.monotonic()
-    await clock.advance(9000)
-    if (blocked) state.lost_ms += 9000
-    keeper.tick(epochAt_ms)
-    t.equal(keeper.configured, blocked, blocked ? 'they have their time to come' : '8 s without any is a restart')
-    await clock.advance(9000)
-    keeper.tick(epochAt_ms)
-    t.notOk(keeper.configured)
-  }
-})
-
-t.test('a sign of a change is looked into at once, every two seconds at most, and only of what it holds', async (t) => {
-  const { keeper, configure, answer, pending, clock, turn, state } = upkeep()
-  keeper.suspect()
-  await turn()
-  t.equal(pending.length, 0, 'nothing was configured')
-  await configure(fixed)
-  await clock.advance(1999)
-  keeper.suspect()
-  await turn()
-  t.equal(pending.length, 0)
-  await clock.advance(1)
-  keeper.suspect()
-  await answer('verify', '')
-  t.ok(keeper.configured)
-  keeper.suspect()
-  await turn()
-  t.equal(pending.length, 0)
-  keeper.settingsChanged()
-  await answer('verify', '')
-  state.isUp = false
-  await clock.advance(5000)
-  keeper.suspect()
-  keeper.settingsChanged()
-  await turn()
-  t.equal(pending.length, 0, 'nobody is there')
-  state.mayWrite = false
-  await t.rejects(keeper.configure(fixed), /only listened to/)
-})
-
-t.test('an epoch of the other mode is believed after 30 s', async (t) => {
-  const { keeper, configure, clock } = upkeep()
-  const epoch = (fix: ReceiverFix['fix']) => keeper.epoch({ fix, arrival_ms: clock.monotonic() } as ReceiverFix)
-  await configure(fixed)
-  epoch('3d')
-  await clock.advance(29_999)
-  epoch('3d')
-  t.match(keeper, { configured: true, mode: 'fixed' })
-  await clock.advance(1)
-  epoch('none')
-  t.match(keeper, { configured: true, mode: 'fixed' }, 'an epoch without a fix says nothing')
-  epoch('3d')
-  t.match(keeper, { configured: false, mode: 'rover' })
-})
-
-t.test(
-  'what it was configured to is kept as a copy; its clock may be a second off, and its messages 8 s',
-  async (t) => {
-    const watch = new RestartWatch()
-    const target = { mode: 'fixed' as const, arp: { ...here }, acc_m: 0.02 }
-    watch.configuredTo(target, 0)
-    target.arp.x = 0
-    t.match(watch.holds, { arp: here })
-    watch.status(10_000, 0)
-    t.equal(watch.status(9000, 1), undefined)
-    t.match(watch.status(7999, 2), /clock started again/)
-    const ended = new RestartWatch()
-    ended.status(2 ** 32 - 1000, 0)
-    t.equal(ended.status(5000, 11_000), undefined, 'its 32 bits are over: 5 s of play')
-    ended.status(2 ** 32 - 1000, 20_000)
-    t.match(ended.status(5000, 31_001), /clock/)
-    const silent = new RestartWatch()
-    silent.expect(1000)
-    t.equal(silent.missing(0, 9000), undefined)
-    t.match(silent.missing(0, 9001), /missing/)
-    t.equal(silent.missing(0, 17_001), undefined)
-    t.match(silent.missing(0, 17_002), /missing/)
-    t.equal(silent.missing(17_002, 20_000), undefined)
-  },
-)

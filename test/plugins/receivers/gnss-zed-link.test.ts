@@ -4,13 +4,13 @@ import { createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { UbxDialog } from '../../../plugins/receivers/gnss-zed/link/ubx-dialog.js'
 import * as ubx from '../../../plugins/receivers/gnss-zed/ubx/index.js'
 import type { Frame } from '../../../runtime/lib/gnss/index.js'
 import { AwakeClock, type BytePort, type DialEdges, type PortSink, portFrom } from '../../../runtime/lib/link/index.js'
 import { linkTick_ms, ReceiverLink } from '../../../runtime/lib/link/port/receiver-link.js'
 import { systemNetwork } from '../../../runtime/platform/ports/system-network.js'
 import { ManualClock, until } from '../../harness/index.js'
+import { ubxDialog } from './zed-plan.js'
 
 const frame = ubx.encodeFrame(ubx.navEoe, { iTOW_ms: 1 })
 
@@ -283,8 +283,7 @@ t.test('a block of the event loop is not taken for silence of the receiver', asy
 t.test('a dialog', async (t) => {
   const clock = new ManualClock()
   const written: Uint8Array[] = []
-  const dialog = new UbxDialog(edgesOf(clock), (bytes) => written.push(bytes) > 0)
-  const say = (message: Uint8Array) => dialog.hear(message[2], message[3], ubx.payloadOf(message))
+  const { dialog, hear: say, abort } = ubxDialog(edgesOf(clock).timers, (bytes) => written.push(bytes) > 0)
 
   t.test('asks one thing at a time, and gives up after a second', async (t) => {
     const first = dialog.poll(ubx.monVer)
@@ -339,7 +338,7 @@ t.test('a dialog', async (t) => {
   t.test('ends every question when the link is lost', async (t) => {
     const asked = [dialog.poll(ubx.monVer), dialog.poll(ubx.monVer)]
     await clock.advance(0)
-    dialog.abort()
+    abort()
     t.same(await Promise.all(asked), [undefined, undefined])
   })
 })

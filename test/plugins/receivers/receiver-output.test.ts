@@ -1,9 +1,8 @@
 /** Satellites and RTCM messages as a person chooses them: from the parameters to the receiver and back. */
 import t, { type Test } from 'tap'
 import gnss from '../../../plugins/receivers/gnss/index.js'
-import { type Firmware, firmwareOf } from '../../../plugins/receivers/gnss-zed/configure/firmware.js'
+import type { Firmware } from '../../../plugins/receivers/gnss-zed/configure/firmware.js'
 import { bytesPerSecond } from '../../../plugins/receivers/gnss-zed/configure/load.js'
-import { type BaseSettings, planOf } from '../../../plugins/receivers/gnss-zed/configure/plan.js'
 import * as ubx from '../../../plugins/receivers/gnss-zed/ubx/index.js'
 import { changeOf } from '../../../plugins/reference/survey-in/procedure/chosen-signals.js'
 import { isMsm } from '../../../runtime/lib/gnss/index.js'
@@ -12,25 +11,15 @@ import { MemoryStore } from '../../harness/memory-store.js'
 import { gateOnly } from '../../harness/sample.js'
 import { type Definition, setUp as setUpFake } from '../reference/survey-in-rig.js'
 import { type SimulatorRig, setUp } from './simulator-rig.js'
+import { f9p, planFor, x20p } from './zed-plan.js'
 
-const settings: BaseSettings = {
-  rtcm: { msm: 4, msmInterval_s: 2, referenceInterval_s: 5, biasInterval_s: 10 },
-  antenna: { power: 'on', shortDetection: 'on', openDetection: 'keep', powerDown: 'on', recovery: 'on' },
-  secondFix: true,
-  stationId: 0,
-  otherPorts: 'off',
-  signalPlan: 'keep',
-  correctionTimeout_s: 30,
-  signals: true,
-  orbits: true,
-}
-const f9p = firmwareOf({ firmware: 'HPG 1.32', protocol: '27.31' })
-const x20p = firmwareOf({ firmware: 'HPG 2.00', protocol: '50.10' })
+const options = { observationInterval_s: 2, referenceInterval_s: 5 }
+const extras = { signals: true, orbits: true }
 
 /** Keys and values of a plan by name. */
 function planned(output: ReceiverOutput | undefined, firmware: Firmware = f9p): Record<string, unknown> {
   const target = { mode: 'rover' as const, ...(output && { output }) }
-  const steps = planOf({ port: 'USB', target, settings, firmware })
+  const steps = planFor(target, { base: options, extras, firmware })
   return Object.fromEntries(steps.flatMap(({ pairs }) => pairs.map(([key, value]) => [ubx.keyName(key), value])))
 }
 const rateOf = (plan: Record<string, unknown>, type: number) => plan[`CFG-MSGOUT-RTCM_3X_TYPE${type}_USB`]
@@ -69,7 +58,7 @@ t.test('a plan with a choice', async (t) => {
 
   t.test('is all in one message, because each change starts the signals afresh', async (t) => {
     const target = { mode: 'rover' as const, output: { constellations: ['gps' as const] } }
-    const steps = planOf({ port: 'USB', target, settings, firmware: f9p })
+    const steps = planFor(target, { base: options, extras })
     t.equal(steps.filter(({ name }) => name === 'constellations').length, 1)
     t.match(
       steps.find(({ name }) => name === 'constellations'),
@@ -104,7 +93,7 @@ t.test('a plan with a choice', async (t) => {
   t.test('needs less of the line with fewer constellations', async (t) => {
     const load = (output: ReceiverOutput | undefined) =>
       bytesPerSecond(
-        planOf({ port: 'UART1', target: { mode: 'rover', ...(output && { output }) }, settings, firmware: f9p }),
+        planFor({ mode: 'rover', ...(output && { output }) }, { port: 'UART1', base: options, extras }),
         'UART1',
       )
     t.ok(load({ constellations: ['gps'] }) < load(undefined))

@@ -1,6 +1,6 @@
 /** Makes a base of the receiver, and reads what it is: the one place that writes to its configuration. */
 import { sameEcef } from 'rtk-base/gnss'
-import { pause } from 'rtk-base/link'
+import { pause, type Wanted } from 'rtk-base/link'
 import { type PluginContext, unavailable } from 'rtk-base/plugin'
 import type { Receiver, ReceiverTarget } from 'rtk-base/services'
 import type { UbxDialog } from '../link/ubx-dialog.js'
@@ -9,18 +9,10 @@ import { type Applied, apply, NoAnswer, NotConfigured } from './apply.js'
 import { type RateLine, raiseRate } from './baud.js'
 import type { Firmware } from './firmware.js'
 import { bytesPerSecond, lineLoad, maxLoad, neededRate } from './load.js'
-import { type BaseSettings, planOf, type Step, shownSteps } from './plan.js'
+import { type ConfigOptions, type Extras, planOf, type Step, shownSteps } from './plan.js'
 import { targetOf, tmodeKeys } from './tmode.js'
 
-/** What is sent where the line has room. */
-type Extras = 'signals' | 'orbits'
-const noExtras = { signals: false, orbits: false }
-
-export interface ConfiguratorOptions extends Omit<BaseSettings, 'correctionTimeout_s' | Extras> {
-  raiseBaud: boolean
-  /** `gnss-recvrtcm-max-age`: it may change at any time. */
-  correctionMaxAge_s(): number
-}
+const noExtras: Extras = { signals: false, orbits: false }
 
 /** Required knowledge of the receiver before configuring it. */
 export interface Known {
@@ -41,7 +33,8 @@ export class Configurator {
   readonly #ctx: PluginContext
   readonly #dialog: UbxDialog
   readonly #line: RateLine
-  readonly #options: ConfiguratorOptions
+  readonly #options: ConfigOptions
+  readonly #correctionMaxAge_s: () => number
   /** Rates that this line did not carry. */
   readonly #badRates = new Set<number>()
   /** Names of keys that this receiver rejected: they are not asked for again until the next configuration. */
@@ -50,11 +43,19 @@ export class Configurator {
   #unexpected: readonly string[] = []
   #endOfChanged: () => void = () => {}
 
-  constructor(ctx: PluginContext, dialog: UbxDialog, line: RateLine, options: ConfiguratorOptions) {
+  /** @param correctionMaxAge_s `gnss-recvrtcm-max-age`, which may change at any time */
+  constructor(
+    ctx: PluginContext,
+    dialog: UbxDialog,
+    line: RateLine,
+    options: ConfigOptions,
+    correctionMaxAge_s: () => number,
+  ) {
     this.#ctx = ctx
     this.#dialog = dialog
     this.#line = line
     this.#options = options
+    this.#correctionMaxAge_s = correctionMaxAge_s
   }
 
   /**
@@ -62,18 +63,18 @@ export class Configurator {
    * @throws RTK_ERR_UNAVAILABLE with the reason, which is also in `base.state.errors`
    */
   async configure(
-    target: ReceiverTarget,
+    wanted: Wanted,
     known: Known | undefined,
     stillThere: () => boolean,
   ): ReturnType<Receiver['configure']> {
     try {
       if (!known) throw new NotConfigured('the receiver does not answer, or does not report which of its ports this is')
-      if (this.#options.raiseBaud) await this.#raise(this.#plan(target, known, noExtras), known.port)
-      const steps = this.#fittingPlan(target, known)
+      if (this.#options.raiseBaud) await this.#raise(this.#plan(wanted, known, noExtras), known.port)
+      const steps = this.#fittingPlan(wanted, known)
       const applied = await apply(this.#dialog, this.#ctx.timers, steps)
       if (!stillThere()) throw new NotConfigured('the receiver restarted meanwhile')
       if (applied.written > 0)
-        this.#ctx.log.info({ mode: target.mode, written: applied.written }, 'the receiver is configured')
+        this.#ctx.log.info({ mode: wanted.target.mode, written: applied.written }, 'the receiver is configured')
       this.#lacks = new Set(applied.refused)
       this.#report(applied, this.#overload(steps, known))
       return { written: applied.written, refused: applied.refused }
@@ -89,13 +90,13 @@ export class Configurator {
    * @param expected the change is our own: a setting
    * @returns why it has to be configured again from the start; '' when it need not
    */
-  async verify(target: ReceiverTarget, known: Known, expected: boolean): Promise<string> {
-    const steps = this.#fittingPlan(target, known)
+  async verify(wanted: Wanted, known: Known, expected: boolean): Promise<string> {
+    const steps = this.#fittingPlan(wanted, known)
       .map((step) => ({ ...step, pairs: step.pairs.filter(([key]) => !this.#lacks.has(ubx.keyName(key))) }))
       .filter(({ pairs }) => pairs.length > 0)
     try {
       const held = await this.read()
-      if (held && !holds(held, target)) return 'its time mode was changed from outside'
+      if (held && !holds(held, wanted.target)) return 'its time mode was changed from outside'
       const { differences } = await apply(this.#dialog, this.#ctx.timers, steps)
       if (differences.length > 0 && !expected) this.#reportChange(differences)
       return ''
@@ -151,18 +152,17 @@ export class Configurator {
     return this.#lacks.has('CFG-RTCM-DF003_OUT')
   }
 
-  #plan(target: ReceiverTarget, known: Known, extras: Pick<BaseSettings, Extras>): Step[] {
-    const settings = { ...this.#options, correctionTimeout_s: this.#options.correctionMaxAge_s(), ...extras }
-    return planOf({ ...known, target, settings })
+  #plan(wanted: Wanted, known: Known, extras: Extras): Step[] {
+    return planOf({ ...known, wanted, options: this.#options, extras, correctionMaxAge_s: this.#correctionMaxAge_s() })
   }
 
   /** With RXM-SFRBX and NAV-SIG, unless that is too much for the line. */
-  #fittingPlan(target: ReceiverTarget, known: Known): Step[] {
+  #fittingPlan(wanted: Wanted, known: Known): Step[] {
     for (const orbits of [true, false]) {
-      const steps = this.#plan(target, known, { signals: true, orbits })
+      const steps = this.#plan(wanted, known, { signals: true, orbits })
       if (this.#load(steps, known) < maxLoad) return steps
     }
-    return this.#plan(target, known, noExtras)
+    return this.#plan(wanted, known, noExtras)
   }
 
   /** Load of the line by a plan, 0 to 1 and beyond; 0 if it is not a UART. */

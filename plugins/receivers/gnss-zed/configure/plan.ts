@@ -2,29 +2,29 @@
  * The configuration of a base as steps in write order. A step is one message, because one rejected key rejects the whole message.
  * So everything a base requires is together, everything else alone.
  */
-import type { ReceiverTarget, SwitchableConstellation } from 'rtk-base/services'
+import { type BaseSettings, tracks, type Wanted } from 'rtk-base/link'
+import type { SwitchableConstellation } from 'rtk-base/services'
 import type { ConfigPair } from '../ubx/config.js'
 import { infKey, keyId, messageOutKey, type OutputMessage, type PortName, portOffset } from '../ubx/keys.js'
 import type { Firmware } from './firmware.js'
-import { outputOf, type RtcmOptions, sends, signalPairs } from './output.js'
 import { tmodePairs } from './tmode.js'
 
-/** Options of the plugin that shape the configuration. */
-export interface BaseSettings {
-  /** Read again for each configuration. */
-  readonly stationId: number
-  rtcm: RtcmOptions
+/** Options of the plugin that shape the configuration beside the target. */
+export interface ConfigOptions {
   antenna: Record<AntennaSwitch, 'on' | 'off' | 'keep'>
   secondFix: boolean
   /** Corrections on the ports that the service does not speak through. */
   otherPorts: 'off' | 'keep'
   /** Of an X20P. */
   signalPlan: 'keep' | 1 | 2 | 6
-  /** How old corrections may be. */
-  correctionTimeout_s: number
-  /** NAV-SIG too; left out where the line has no room for it. */
+  raiseBaud: boolean
+}
+
+/** Messages that are sent where the line has room. */
+export interface Extras {
+  /** NAV-SIG. */
   signals: boolean
-  /** RXM-SFRBX too, for exact directions; left out first. */
+  /** RXM-SFRBX, for exact directions; left out first. */
   orbits: boolean
 }
 
@@ -57,9 +57,12 @@ export interface Step {
 
 export interface PlanInput {
   port: PortName
-  target: ReceiverTarget
-  settings: BaseSettings
   firmware: Firmware
+  wanted: Wanted
+  options: Omit<ConfigOptions, 'raiseBaud'>
+  extras: Extras
+  /** How old corrections may be. */
+  correctionMaxAge_s: number
 }
 
 /** Messages that only cost line capacity and power. */
@@ -96,19 +99,19 @@ const msmOf = {
   glonass: { 4: 1084, 7: 1087 },
 } as const satisfies Record<SwitchableConstellation, Record<4 | 7, OutputMessage>>
 
-export function planOf({ port, target, settings, firmware }: PlanInput): Step[] {
-  const { rtcm, stationId, antenna } = settings
-  const output = outputOf(rtcm, target.output)
+export function planOf({ port, firmware, wanted, options, extras, correctionMaxAge_s }: PlanInput): Step[] {
+  const { target, settings, stationId } = wanted
+  const { antenna } = options
   const out = (message: OutputMessage, rate: number): ConfigPair => [messageOutKey(message, port), rate]
   const optional = (name: string, ...pairs: ConfigPair[]): Step => ({ name, pairs, required: false })
   const mayLack = (name: string, ...pairs: ConfigPair[]): Step => ({ ...optional(name, ...pairs), mayLack: true })
   const msm = (constellation: SwitchableConstellation): ConfigPair[] => {
     const { 4: coarse, 7: fine } = msmOf[constellation]
-    const rate = sends(output, constellation) ? output.observationInterval_s : 0
-    return [out(coarse, output.msm === 4 ? rate : 0), out(fine, output.msm === 7 ? rate : 0)]
+    const rate = tracks(settings, constellation) ? settings.observationInterval_s : 0
+    return [out(coarse, settings.msm === 4 ? rate : 0), out(fine, settings.msm === 7 ? rate : 0)]
   }
-  const signals = signalPairs(output, firmware)
-  const { elevationMask_deg } = output
+  const signals = signalPairs(settings, firmware)
+  const { elevationMask_deg } = settings
   const antennaPairs = (Object.keys(antennaKeys) as AntennaSwitch[])
     .filter((part) => antenna[part] !== 'keep')
     .map((part): ConfigPair => [antennaKeys[part], antenna[part] === 'on' ? 1 : 0])
@@ -126,14 +129,14 @@ export function planOf({ port, target, settings, firmware }: PlanInput): Step[] 
         [keyId('CFG-RATE-TIMEREF'), 1],
         [keyId('CFG-NAVSPG-DYNMODEL'), 2],
         ...shown.map((message) => out(message, 1)),
-        out(1005, output.referenceInterval_s),
+        out(1005, settings.referenceInterval_s),
         ...msm('gps'),
       ],
     },
     // Changing a signal restarts the GNSS part of the receiver.
     { ...optional('SBAS off', [keyId('CFG-SIGNAL-SBAS_ENA'), 0]), settle_ms: 500 },
-    ...(firmware.signalPlans && settings.signalPlan !== 'keep'
-      ? [{ ...optional('signal plan', [keyId('CFG-SIGNAL-PLAN'), settings.signalPlan]), settle_ms: 500 }]
+    ...(firmware.signalPlans && options.signalPlan !== 'keep'
+      ? [{ ...optional('signal plan', [keyId('CFG-SIGNAL-PLAN'), options.signalPlan]), settle_ms: 500 }]
       : []),
     ...(signals.length > 0 ? [{ ...optional('constellations', ...signals), settle_ms: 500 }] : []),
     ...(elevationMask_deg === undefined
@@ -150,24 +153,24 @@ export function planOf({ port, target, settings, firmware }: PlanInput): Step[] 
     },
     mayLack('warnings', [infKey(port), 3]),
     mayLack('interference', [keyId('CFG-ITFM-ENABLE'), 1]),
-    mayLack('signals', out('NAV-SIG', settings.signals ? 1 : 0)),
-    mayLack('navigation messages of satellites', out('RXM-SFRBX', settings.orbits ? 1 : 0)),
+    mayLack('signals', out('NAV-SIG', extras.signals ? 1 : 0)),
+    mayLack('navigation messages of satellites', out('RXM-SFRBX', extras.orbits ? 1 : 0)),
     mayLack('whole ambiguities', [keyId('CFG-NAVHPG-DGNSSMODE'), 3]),
-    mayLack('age of corrections', [keyId('CFG-NAVSPG-CONSTR_DGNSSTO'), timeout_s(settings.correctionTimeout_s)]),
+    mayLack('age of corrections', [keyId('CFG-NAVSPG-CONSTR_DGNSSTO'), timeout_s(correctionMaxAge_s)]),
     mayLack(firmware.correctionReport, out(firmware.correctionReport, 1)),
   ]
   if (firmware.glonass) {
-    const biases_s = sends(output, 'glonass') ? output.biasInterval_s : 0
+    const biases_s = tracks(settings, 'glonass') ? settings.biasInterval_s : 0
     steps.push(optional('GLONASS', ...msm('glonass')), optional('1230', out(1230, biases_s)))
   }
   if (firmware.private4072) steps.push(mayLack('4072 off', out('4072.0', 0), out('4072.1', 0)))
   // One message each: no receiver has all of these ports.
-  if (settings.otherPorts === 'off')
+  if (options.otherPorts === 'off')
     for (const other of otherPorts(port))
       steps.push(mayLack(`corrections on ${other}`, [keyId(`CFG-${other}INPROT-RTCM3X`), 0]))
   if (antennaPairs.length > 0) steps.push(optional('antenna supervisor', ...antennaPairs))
   if (firmware.nav2) {
-    const rate = settings.secondFix ? 1 : 0
+    const rate = options.secondFix ? 1 : 0
     steps.push(mayLack('second fix', [keyId('CFG-NAV2-OUT_ENABLED'), rate], out('NAV2-PVT', rate)))
   }
   steps.push(mayLack('messages that are not needed', ...notNeeded.map((message) => out(message, 0))))
@@ -189,4 +192,20 @@ function protocolPairs(port: PortName): ConfigPair[] {
     [keyId(`CFG-${port}OUTPROT-NMEA`), 0],
     [keyId(`CFG-${port}OUTPROT-RTCM3X`), 1],
   ]
+}
+
+/** CFG-SIGNAL of each constellation. GPS and QZSS share their signals, so they are switched together. */
+const enables: readonly (readonly [SwitchableConstellation, readonly number[]])[] = [
+  ['gps', [keyId('CFG-SIGNAL-GPS_ENA'), keyId('CFG-SIGNAL-QZSS_ENA')]],
+  ['galileo', [keyId('CFG-SIGNAL-GAL_ENA')]],
+  ['beidou', [keyId('CFG-SIGNAL-BDS_ENA')]],
+  ['glonass', [keyId('CFG-SIGNAL-GLO_ENA')]],
+]
+
+/** Empty: as the receiver has them. Firmware without GLONASS is only asked for it if a person wants it, so that its refusal is reported. */
+function signalPairs(settings: BaseSettings, { glonass }: Firmware): ConfigPair[] {
+  if (!settings.constellations) return []
+  return enables
+    .filter(([name]) => name !== 'glonass' || glonass || tracks(settings, 'glonass'))
+    .flatMap(([name, keys]) => keys.map((key): ConfigPair => [key, tracks(settings, name) ? 1 : 0]))
 }

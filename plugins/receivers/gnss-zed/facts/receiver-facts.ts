@@ -1,4 +1,4 @@
-/** State decoded from the receiver's messages: identity, fixes, satellites, antenna, interference, corrections, time, its own reference. */
+/** Decodes the receiver's messages: into reports, and into what the receiver told last of its firmware, its start and its own survey-in. */
 import { decodeGga, gpsToUnix, referencePoint } from 'rtk-base/gnss'
 import {
   type AntennaReading,
@@ -32,7 +32,7 @@ export interface FactEvents {
   spoofing(state: Spoofing): void
   /** Corrections of this station were taken. */
   correction(stationId: number): void
-  identity(identity: ReceiverIdentity): void
+  identity(part: Partial<ReceiverIdentity>): void
   /** UTC seconds by the receiver; called only when it has fully resolved them. */
   time(utc_s: number): void
   /** Milliseconds since the receiver started. */
@@ -41,60 +41,26 @@ export interface FactEvents {
   text(level: string, text: string): void
 }
 
-export interface FactEdges {
-  now_ms(): number
-}
-
 type Handler = (payload: Uint8Array, now_ms: number) => void
-
-/** Older epochs are stale. */
-const fixIsFresh_ms = 5000
 
 export class ReceiverFacts {
   /** By the last MON-VER. */
   firmware: Firmware | undefined
-  identity: ReceiverIdentity = {
-    maker: 'u-blox',
-    module: '',
-    firmware: '',
-    hardware: '',
-    software: '',
-    serial: '',
-  }
   startTimes: { uptime_s: number; timeToFirstFix_s: number } | undefined
   /** Its own survey-in. */
   survey: OwnSurvey | undefined
   /** Of the newest 1005 or 1006. */
   stationId: number | undefined
-  readonly #edges: FactEdges
   readonly #events: FactEvents
   readonly #epochs = new EpochAssembler((fix) => this.#newFix(fix))
   readonly #handlers: ReadonlyMap<number, Handler>
-  readonly #sky = new SatelliteAssembler((epoch) => this.#newSky(epoch))
-  #fix: ReceiverFix | undefined
-  #skyNow: SatelliteEpoch | undefined
+  readonly #sky = new SatelliteAssembler((epoch) => this.#events.satellites(epoch))
   /** The newest epoch was corrected by SBAS and by no base. */
   #sbas: boolean = false
 
-  constructor(edges: FactEdges, events: FactEvents) {
-    this.#edges = edges
+  constructor(events: FactEvents) {
     this.#events = events
     this.#handlers = this.#makeHandlers()
-  }
-
-  /** The newest epoch; undefined when it is older than 5 s. */
-  get fix(): ReceiverFix | undefined {
-    return this.#fix && this.#edges.now_ms() - this.#fix.arrival_ms < fixIsFresh_ms ? this.#fix : undefined
-  }
-
-  /** The newest satellites; undefined when they are older than 5 s. */
-  get sky(): SatelliteEpoch | undefined {
-    return this.#skyNow && this.#edges.now_ms() - this.#skyNow.arrival_ms < fixIsFresh_ms ? this.#skyNow : undefined
-  }
-
-  /** When the newest epoch came; 0 before the first. */
-  get fixAt_ms(): number {
-    return this.#fix?.arrival_ms ?? 0
   }
 
   /** The receiver is absent or silent: its state is unknown. */
@@ -121,8 +87,7 @@ export class ReceiverFacts {
   }
 
   /** Called a few times a second: ends an epoch of which nothing more comes. */
-  tick(): void {
-    const now_ms = this.#edges.now_ms()
+  tick(now_ms: number): void {
     this.#epochs.tick(now_ms)
     this.#sky.tick(now_ms)
   }
@@ -179,11 +144,11 @@ export class ReceiverFacts {
       if (!version) return
       const { module, firmware, hardware, software } = version
       this.firmware = firmwareOf(version)
-      this.#identify({ module, firmware, hardware, software })
+      this.#events.identity({ module, firmware, hardware, software })
     })
     raw(ubx.secUniqId, (payload) => {
       const unique = ubx.secUniqId.decode(payload)
-      if (unique) this.#identify({ serial: unique.id })
+      if (unique) this.#events.identity({ serial: unique.id })
     })
     // Errors, warnings, notices; the rest is chatter.
     for (const id of [0, 1, 2]) {
@@ -195,19 +160,8 @@ export class ReceiverFacts {
     return handlers
   }
 
-  #identify(part: Partial<ReceiverIdentity>): void {
-    this.identity = { ...this.identity, ...part }
-    this.#events.identity(this.identity)
-  }
-
-  #newSky(epoch: SatelliteEpoch): void {
-    this.#skyNow = epoch
-    this.#events.satellites(epoch)
-  }
-
   #newFix(epoch: ReceiverFix): void {
     const fix = epoch.corrected && this.#sbas ? { ...epoch, sbas: true } : epoch
-    this.#fix = fix
     if (fix.t > 0) this.#events.time(fix.t)
     this.#events.fix(fix)
   }

@@ -1,9 +1,9 @@
 /** Questions to the receiver in UBX, and their answers. */
-import { Dialog, type Edges, type Matcher } from 'rtk-base/link'
+import type { Dialog, Matcher } from 'rtk-base/link'
 import * as ubx from '../ubx/index.js'
 
-/** A UBX message that came. */
-interface Message {
+/** A UBX message of the receiver. */
+export interface UbxMessage {
   cls: number
   id: number
   payload: Uint8Array
@@ -12,30 +12,21 @@ interface Message {
 /** The answer to a question for values: `refused` when one of the keys is unknown, or the layer is empty. */
 export type Values = Map<number, ubx.ConfigValue> | 'refused' | undefined
 
-const answer_ms = 1000
+/** How long an answer may take. */
+export const answer_ms = 1000
 /** Configuration is read and written up to this often before it counts as not answered: an ACK may be lost. */
 const configTries = 3
 
 export class UbxDialog {
-  readonly #dialog: Dialog<Message>
+  readonly #dialog: Dialog<UbxMessage>
 
-  constructor(edges: Pick<Edges, 'timers'>, write: (bytes: Uint8Array) => boolean) {
-    this.#dialog = new Dialog(edges, write, answer_ms)
-  }
-
-  /** Every UBX message that comes. */
-  hear(cls: number, id: number, payload: Uint8Array): void {
-    this.#dialog.hear({ cls, id, payload })
-  }
-
-  /** The link was lost: no question that was asked will be answered. */
-  abort(): void {
-    this.#dialog.abort()
+  constructor(dialog: Dialog<UbxMessage>) {
+    this.#dialog = dialog
   }
 
   /** The payload of a polled message. */
   poll(layout: { cls: number; id: number }, tries = 1): Promise<Uint8Array | undefined> {
-    const match: Matcher<Message, Uint8Array> = ({ cls, id, payload }) =>
+    const match: Matcher<UbxMessage, Uint8Array> = ({ cls, id, payload }) =>
       cls === layout.cls && id === layout.id && payload.length > 0 ? payload : undefined
     return this.#dialog.ask(ubx.ubxFrame(layout.cls, layout.id), match, tries)
   }
@@ -100,7 +91,7 @@ const parts = (pairs: readonly ubx.ConfigPair[]): (readonly ubx.ConfigPair[])[] 
 function answerTo(
   keys: readonly number[],
   position: number,
-): Matcher<Message, Map<number, ubx.ConfigValue> | 'refused'> {
+): Matcher<UbxMessage, Map<number, ubx.ConfigValue> | 'refused'> {
   return (message) => {
     const { cls, id, payload } = message
     if (cls !== ubx.CFG.cls || id !== ubx.CFG.valget) {
@@ -114,7 +105,7 @@ function answerTo(
 }
 
 /** True for ACK, false for NAK of that configuration message, undefined for anything else. */
-function acknowledged({ cls, id, payload }: Message, msgId: number): boolean | undefined {
+function acknowledged({ cls, id, payload }: UbxMessage, msgId: number): boolean | undefined {
   if (cls !== ubx.ackAck.cls) return undefined
   const ack = ubx.decode(ubx.ackAck, payload)
   return ack?.clsId === ubx.CFG.cls && ack.msgId === msgId ? id === ubx.ackAck.id : undefined
