@@ -1,13 +1,14 @@
 import { useCallback, useEffect } from 'preact/hooks'
 import { duration, figure, moment, word } from '../../../../../runtime/lib/page/ui/i18n.js'
-import { Card, FigureList } from '../../../../../runtime/lib/page/ui/parts/card.js'
+import { Card } from '../../../../../runtime/lib/page/ui/parts/card.js'
 import { useLoaded, Waiting } from '../../../../../runtime/lib/page/ui/parts/loaded.js'
+import { type Value, ValueList } from '../../../../../runtime/lib/page/ui/parts/values.js'
 import { Chain } from '../../../../../runtime/lib/page/ui/station/chain-card.js'
 import { at, errorsOf, type Json, textAt } from '../../../../../runtime/lib/page/ui/station/document.js'
 import { MessagesCard } from '../../../../../runtime/lib/page/ui/station/messages-card.js'
 import { fleetApi, type StationDetail } from '../fleet/api.js'
 import { hasPart, may, stationOf } from '../fleet/live.js'
-import { t } from '../i18n/index.js'
+import { type TextKey, t } from '../i18n/index.js'
 import { hasPlace } from '../model/clusters.js'
 import { verdictNow } from '../model/filter.js'
 import { AcceptanceCard } from '../parts/acceptance-card.js'
@@ -55,8 +56,40 @@ function Station({ serial }: { serial: string }) {
   )
 }
 
-const place = ({ alt, lat, lon }: StationDetail): string =>
-  `${Math.abs(lat).toFixed(6)}° ${lat < 0 ? 'S' : 'N'}, ${Math.abs(lon).toFixed(6)}° ${lon < 0 ? 'W' : 'E'}${alt === 0 ? '' : `, ${figure(alt, 1, 'm')}`}`
+const placeText = (station: StationDetail): string => {
+  const { alt, lat, lon } = station
+  if (!hasPlace(station)) return ''
+  return `${Math.abs(lat).toFixed(6)}° ${lat < 0 ? 'S' : 'N'}, ${Math.abs(lon).toFixed(6)}° ${lon < 0 ? 'W' : 'E'}${alt === 0 ? '' : `, ${figure(alt, 1, 'm')}`}`
+}
+
+const times = (t_s: unknown) => Number(t_s) > 0 && moment(Number(t_s))
+const values: readonly Value<TextKey>[] = [
+  ['station.serial', 'serial'],
+  ['list.group', 'group'],
+  ['station.place', 'lat', (_, station) => placeText(station as unknown as StationDetail)],
+  ['list.version', 'version'],
+  ['station.variant', 'variant'],
+  ['station.uplink', 'uplink'],
+  ['station.rovers', 'rovers', (rovers) => Number(rovers) > 0 && figure(Number(rovers), 0)],
+  ['station.signed', 'signed', (isSigned) => t(isSigned ? 'station.yes' : 'station.no')],
+  ['station.certificate', 'certificateUntil', times],
+  [
+    'station.update',
+    'update.state',
+    (state, station) => `${state}${at(station, 'update.failed') === true ? ` (${t('station.failed')})` : ''}`,
+  ],
+  [
+    'station.labels',
+    'labels',
+    (labels) =>
+      Object.entries(labels as StationDetail['labels'])
+        .map(([key, value]) => `${key}=${value}`)
+        .join(', '),
+  ],
+  ['station.firstSeen', 'firstSeen', times],
+  ['station.seen', 'seen', times],
+  ['station.documentAt', 'documentAt', times],
+]
 
 function VerdictCard({ station, document }: { station: StationDetail; document: Json | undefined }) {
   const { cause, name, online, onlineSince, serial, since, verdict, why } = station
@@ -91,33 +124,7 @@ function VerdictCard({ station, document }: { station: StationDetail; document: 
           </p>
         </div>
       </div>
-      <FigureList
-        rows={[
-          [t('station.serial'), serial],
-          [t('list.group'), station.group],
-          [t('station.place'), hasPlace(station) && place(station)],
-          [t('list.version'), station.version],
-          [t('station.variant'), station.variant],
-          [t('station.uplink'), station.uplink],
-          [t('station.rovers'), station.rovers > 0 && figure(station.rovers, 0)],
-          [t('station.signed'), t(station.signed ? 'station.yes' : 'station.no')],
-          [t('station.certificate'), station.certificateUntil > 0 && moment(station.certificateUntil)],
-          [
-            t('station.update'),
-            station.update.state &&
-              `${station.update.state}${station.update.failed ? ` (${t('station.failed')})` : ''}`,
-          ],
-          [
-            t('station.labels'),
-            Object.entries(station.labels)
-              .map(([key, value]) => `${key}=${value}`)
-              .join(', '),
-          ],
-          [t('station.firstSeen'), station.firstSeen > 0 && moment(station.firstSeen)],
-          [t('station.seen'), station.seen > 0 && moment(station.seen)],
-          [t('station.documentAt'), station.documentAt > 0 && moment(station.documentAt)],
-        ]}
-      />
+      <ValueList document={{ ...station }} of={values} />
       {own && (
         <p>
           <a class="target" href={`http://${own}/`} rel="noreferrer" target="_blank">

@@ -1,7 +1,8 @@
 import { Action } from '../../../../../runtime/lib/page/ui/parts/action.js'
-import { Card, FigureList, Tone } from '../../../../../runtime/lib/page/ui/parts/card.js'
+import { Card, Tone } from '../../../../../runtime/lib/page/ui/parts/card.js'
 import { useLoaded, Waiting } from '../../../../../runtime/lib/page/ui/parts/loaded.js'
-import { at, type Json, listAt, numberAt, textAt } from '../../../../../runtime/lib/page/ui/station/document.js'
+import { type Value, ValueCard } from '../../../../../runtime/lib/page/ui/parts/values.js'
+import { numberAt, textAt } from '../../../../../runtime/lib/page/ui/station/document.js'
 import { duration, figure, type TextKey, t } from '../i18n/index.js'
 import { cautionText } from '../i18n/plugin-texts.js'
 import { api, type StationAction } from '../station/api.js'
@@ -28,7 +29,7 @@ export function MaintenancePage() {
   const document = document$.value
   return (
     <>
-      {document && <MachineCard document={document} />}
+      {document && <ValueCard document={document} block="esp" title={t('maintenance.machine')} of={machine} />}
       <Card title={t('maintenance.report')}>
         <p>{t('logs.report.help')}</p>
         <a class="button main" href="/report" download="rtk-base-report.tar.gz">
@@ -51,50 +52,44 @@ export function MaintenancePage() {
 const hot = 80
 const warm = 70
 
+const gigabytes = (bytes: number) => figure(bytes / 1e9, 1, 'GB')
+
 /** The machine and its receiver, as far as they tell. */
-function MachineCard({ document }: { document: Json }) {
-  const temp = numberAt(document, 'base.machine.temp')
-  const free = numberAt(document, 'base.machine.disk.free')
-  const isLow = at(document, 'base.machine.undervoltage')
-  const gigabytes = (bytes: number | undefined) => figure((bytes ?? 0) / 1e9, 1, 'GB')
+const machine: readonly Value<TextKey>[] = [
+  [
+    'maintenance.model',
+    'gnss.receiver',
+    (_, document) => `${textAt(document, 'gnss.receiver.maker')} ${textAt(document, 'gnss.receiver.model')}`.trim(),
+  ],
+  ['maintenance.firmware', 'gnss.receiver.firmware'],
+  ['maintenance.rejected', 'gnss.receiver.rejected'],
+  ['maintenance.temp', 'base.machine.temp', (temp) => temperature(Number(temp))],
+  [
+    'maintenance.power',
+    'base.machine.undervoltage',
+    (isLow) => (
+      <Tone tone={isLow ? 'broken' : 'good'}>{t(isLow ? 'maintenance.power.low' : 'maintenance.power.good')}</Tone>
+    ),
+  ],
+  [
+    'maintenance.disk',
+    'base.machine.disk.free',
+    (free, document) =>
+      t('maintenance.disk.free', {
+        free: gigabytes(Number(free)),
+        size: gigabytes(numberAt(document, 'base.machine.disk.size') ?? 0),
+      }),
+  ],
+  ['maintenance.uptime', 'esp.state.uptime', (uptime) => duration(Number(uptime))],
+]
+
+function temperature(temp: number) {
+  const state = temp >= hot ? 'hot' : temp >= warm ? 'warm' : 'good'
+  const tone = ({ hot: 'broken', warm: 'warning', good: 'good' } as const)[state]
   return (
-    <Card title={t('maintenance.machine')}>
-      <FigureList
-        rows={[
-          [
-            t('maintenance.model'),
-            `${textAt(document, 'gnss.receiver.maker')} ${textAt(document, 'gnss.receiver.model')}`.trim(),
-          ],
-          [t('maintenance.firmware'), textAt(document, 'gnss.receiver.firmware')],
-          [t('maintenance.rejected'), listAt<string>(document, 'gnss.receiver.rejected').join(', ')],
-          [
-            t('maintenance.temp'),
-            temp !== undefined && (
-              <Tone tone={temp >= hot ? 'broken' : temp >= warm ? 'warning' : 'good'}>
-                {figure(temp, 0, '°C')}, {t(`maintenance.temp.${temp >= hot ? 'hot' : temp >= warm ? 'warm' : 'good'}`)}
-              </Tone>
-            ),
-          ],
-          [
-            t('maintenance.power'),
-            typeof isLow === 'boolean' && (
-              <Tone tone={isLow ? 'broken' : 'good'}>
-                {t(isLow ? 'maintenance.power.low' : 'maintenance.power.good')}
-              </Tone>
-            ),
-          ],
-          [
-            t('maintenance.disk'),
-            free !== undefined &&
-              t('maintenance.disk.free', {
-                free: gigabytes(free),
-                size: gigabytes(numberAt(document, 'base.machine.disk.size')),
-              }),
-          ],
-          [t('maintenance.uptime'), duration(numberAt(document, 'esp.state.uptime') ?? 0)],
-        ]}
-      />
-    </Card>
+    <Tone tone={tone}>
+      {figure(temp, 0, '°C')}, {t(`maintenance.temp.${state}`)}
+    </Tone>
   )
 }
 

@@ -1,32 +1,42 @@
-import { Card, FigureList, Tone } from '../../../../../../runtime/lib/page/ui/parts/card.js'
+import { FigureList, Tone } from '../../../../../../runtime/lib/page/ui/parts/card.js'
+import { type Value, ValueCard } from '../../../../../../runtime/lib/page/ui/parts/values.js'
 import { at, type Json, numberAt, textAt } from '../../../../../../runtime/lib/page/ui/station/document.js'
 import { certificateOf, toneOf } from '../../../../../../runtime/lib/page/ui/station/links.js'
-import { figure, moment, t, word } from '../../i18n/index.js'
+import { moment, type TextKey, t, word } from '../../i18n/index.js'
 import { said } from '../../i18n/plugin-texts.js'
 import { isMqttWanted } from '../../model/outputs.js'
+
+const mqtt: readonly Value<TextKey>[] = [
+  [
+    'links.broker',
+    'mqtt',
+    (_, document) => `${textAt(document, 'mqtt.host') || '–'}:${numberAt(document, 'mqtt.port') ?? ''}`,
+  ],
+  ['links.interface', 'mqtt.via'],
+  ['links.topic', 'mqtt.rtcm.topic'],
+  [
+    'links.published',
+    'mqtt.rtcm',
+    (_, document) => t(at(document, 'mqtt.rtcm.active') === true ? 'links.yes' : 'links.no'),
+  ],
+  ['links.every', 'mqtt.rtcm.rate', ['s']],
+  ['links.sessions', 'mqtt.stat.sessions'],
+]
 
 export function Mqtt({ document }: { document: Json }) {
   // Without a broker there is nothing to be seen: the list of outputs says that it is not set up.
   if (!isMqttWanted(document)) return null
   const link = textAt(document, 'mqtt.state.link')
   const certificate = certificateOf(document)
-  const trouble = textAt(document, 'mqtt.state.error.text')
   return (
-    <Card title="MQTT">
-      <p class="large">
-        <Tone tone={toneOf(link)}>{word('links.mqtt', link)}</Tone>
-      </p>
-      {trouble && <p class="trouble">{said(trouble)}</p>}
-      <FigureList
-        rows={[
-          [t('links.broker'), `${textAt(document, 'mqtt.host') || '–'}:${numberAt(document, 'mqtt.port') ?? ''}`],
-          [t('links.interface'), textAt(document, 'mqtt.via')],
-          [t('links.topic'), textAt(document, 'mqtt.rtcm.topic')],
-          [t('links.published'), t(at(document, 'mqtt.rtcm.active') === true ? 'links.yes' : 'links.no')],
-          [t('links.every'), figure(numberAt(document, 'mqtt.rtcm.rate'), 0, 's')],
-          [t('links.sessions'), figure(numberAt(document, 'mqtt.stat.sessions'), 0)],
-        ]}
-      />
+    <ValueCard
+      document={document}
+      block="mqtt"
+      title="MQTT"
+      state={[toneOf(link), word('links.mqtt', link)]}
+      trouble={said(textAt(document, 'mqtt.state.error.text'))}
+      of={mqtt}
+    >
       {certificate ? (
         <>
           <h3>{t('links.certificate')}</h3>
@@ -49,6 +59,6 @@ export function Mqtt({ document }: { document: Json }) {
       ) : (
         <p class="quiet">{t('links.noCertificate')}</p>
       )}
-    </Card>
+    </ValueCard>
   )
 }

@@ -1,50 +1,57 @@
 import { isReadOnly } from '../../../../../../runtime/lib/page/ui/http.js'
 import { Action } from '../../../../../../runtime/lib/page/ui/parts/action.js'
-import { Card, FigureList, Tone } from '../../../../../../runtime/lib/page/ui/parts/card.js'
 import { useSubmit } from '../../../../../../runtime/lib/page/ui/parts/form/submit.js'
+import { type Value, ValueCard, ValueList } from '../../../../../../runtime/lib/page/ui/parts/values.js'
 import { at, type Json, listAt, numberAt, textAt } from '../../../../../../runtime/lib/page/ui/station/document.js'
-import { figure, t, word } from '../../i18n/index.js'
+import { figure, type TextKey, t, word } from '../../i18n/index.js'
 import { dbmText } from '../../i18n/lengths.js'
 import { mobileStrength, type Operator, technologyOf } from '../../model/wifi.js'
 import { SettingForm } from '../../parts/forms/setting-form.js'
 import { api } from '../../station/api.js'
 import type { NetworkProps } from './wired.js'
 
+const modem: readonly Value<TextKey>[] = [
+  ['modem.technology', 'modem.state.connection_type'],
+  ['net.signal', 'modem.state.rssi', (rssi) => rssi !== 0 && signalText(Number(rssi))],
+  ['modem.network', 'modem.state.network', (network) => word('modem.network', String(network))],
+  ['modem.apn', 'modem.cfg.apn'],
+  [
+    'modem.temperature',
+    'modem.state.temp',
+    (temp, document) => at(document, 'modem.state.temp_valid') === true && figure(Number(temp), 0, '°C'),
+  ],
+  [
+    'modem.type',
+    'modem',
+    (_, document) => `${textAt(document, 'modem.manuf')} ${textAt(document, 'modem.model')}`.trim(),
+  ],
+]
+const signalText = (rssi_dbm: number) => `${t(`net.strength.${mobileStrength(rssi_dbm)}`)} (${dbmText(rssi_dbm)})`
+
 /** The mobile network: how it is, its APN and its operator. */
 export function ModemCard({ document, parameters, again }: NetworkProps) {
-  if (at(document, 'modem') === undefined) return null
   const of = (name: string) => textAt(document, `modem.state.${name}`)
   const isConnected = of('data') === 'connected'
-  const rssi = numberAt(document, 'modem.state.rssi') ?? 0
   const sim = textAt(document, 'modem.sim.state')
   const pending = listAt<string>(document, 'modem.state.pending')
   const apn = textAt(document, 'modem.cfg.apn')
   return (
-    <Card title={t('network.modem')}>
-      <p class="large">
-        <Tone tone={isConnected ? 'good' : 'warning'}>
-          {t(isConnected ? 'modem.up' : 'modem.down', { operator: of('operator') || t('modem.nobody') })}
-        </Tone>
-      </p>
+    <ValueCard
+      document={document}
+      block="modem"
+      title={t('network.modem')}
+      state={[
+        isConnected ? 'good' : 'warning',
+        t(isConnected ? 'modem.up' : 'modem.down', { operator: of('operator') || t('modem.nobody') }),
+      ]}
+    >
       {sim !== '' && sim !== 'ready' && <p class="trouble">{word('modem.sim', sim)}</p>}
       {pending.map((one) => (
         <p key={one} role="status">
           {word('modem.pending', one)}
         </p>
       ))}
-      <FigureList
-        rows={[
-          [t('modem.technology'), of('connection_type')],
-          [t('net.signal'), rssi !== 0 && `${t(`net.strength.${mobileStrength(rssi)}`)} (${dbmText(rssi)})`],
-          [t('modem.network'), word('modem.network', of('network'))],
-          [t('modem.apn'), apn],
-          [
-            t('modem.temperature'),
-            at(document, 'modem.state.temp_valid') === true && figure(numberAt(document, 'modem.state.temp'), 0, '°C'),
-          ],
-          [t('modem.type'), [textAt(document, 'modem.manuf'), textAt(document, 'modem.model')].join(' ').trim()],
-        ]}
-      />
+      <ValueList document={document} of={modem} />
       <details>
         <summary>{t('modem.apnChange')}</summary>
         <p>{t('modem.apnHelp', { apn: apn || '–' })}</p>
@@ -65,7 +72,7 @@ export function ModemCard({ document, parameters, again }: NetworkProps) {
           <Operators document={document} again={again} />
         </>
       )}
-    </Card>
+    </ValueCard>
   )
 }
 

@@ -1,8 +1,8 @@
 /** The cable, the access point and the router: how each is, in a sentence, and the few settings that people change. */
 
-import { Card, FigureList, Tone } from '../../../../../../runtime/lib/page/ui/parts/card.js'
-import { at, type Json, listAt, numberAt, textAt } from '../../../../../../runtime/lib/page/ui/station/document.js'
-import { duration, t } from '../../i18n/index.js'
+import { type Value, ValueCard } from '../../../../../../runtime/lib/page/ui/parts/values.js'
+import { at, type Json, listAt, textAt } from '../../../../../../runtime/lib/page/ui/station/document.js'
+import { duration, type TextKey, t } from '../../i18n/index.js'
 import { SettingForm } from '../../parts/forms/setting-form.js'
 import type { Parameter } from '../../station/api.js'
 
@@ -12,8 +12,14 @@ export interface NetworkProps {
   readonly again: () => void
 }
 
+const ethernet: readonly Value<TextKey>[] = [
+  ['net.address', 'eth.ip'],
+  ['net.mask', 'eth.mask'],
+  ['net.gateway', 'eth.gw'],
+  ['net.mac', 'eth.mac'],
+]
+
 export function EthernetCard({ document, parameters, again }: NetworkProps) {
-  if (at(document, 'eth') === undefined) return null
   const ip = textAt(document, 'eth.ip')
   const state =
     at(document, 'eth.enabled') === false
@@ -24,18 +30,13 @@ export function EthernetCard({ document, parameters, again }: NetworkProps) {
           ? 'up'
           : 'noAddress'
   return (
-    <Card title={t('network.eth')}>
-      <p class="large">
-        <Tone tone={state === 'up' ? 'good' : state === 'noAddress' ? 'warning' : 'idle'}>{t(`eth.${state}`)}</Tone>
-      </p>
-      <FigureList
-        rows={[
-          [t('net.address'), ip],
-          [t('net.mask'), textAt(document, 'eth.mask')],
-          [t('net.gateway'), textAt(document, 'eth.gw')],
-          [t('net.mac'), textAt(document, 'eth.mac')],
-        ]}
-      />
+    <ValueCard
+      document={document}
+      block="eth"
+      title={t('network.eth')}
+      state={[state === 'up' ? 'good' : state === 'noAddress' ? 'warning' : 'idle', t(`eth.${state}`)]}
+      of={ethernet}
+    >
       {parameters.some(({ name }) => name === 'eth-address') && (
         <details>
           <summary>{t('eth.change')}</summary>
@@ -53,20 +54,21 @@ export function EthernetCard({ document, parameters, again }: NetworkProps) {
           <p class="quiet">{t('eth.trial')}</p>
         </details>
       )}
-    </Card>
+    </ValueCard>
   )
 }
 
 export function AccessPointCard({ document, parameters, again }: NetworkProps) {
-  if (at(document, 'wap') === undefined) return null
   const isOn = at(document, 'wap.enabled') === true
   const count = listAt(document, 'wap.sta').length
   const ssid = textAt(document, 'wap.ssid')
   return (
-    <Card title={t('network.wap')}>
-      <p class="large">
-        <Tone tone={isOn ? 'good' : 'idle'}>{t(isOn ? 'wap.on' : 'wap.off', { ssid })}</Tone>
-      </p>
+    <ValueCard
+      document={document}
+      block="wap"
+      title={t('network.wap')}
+      state={[isOn ? 'good' : 'idle', t(isOn ? 'wap.on' : 'wap.off', { ssid })]}
+    >
       <p>{t(isOn ? 'wap.onText' : 'wap.offText', { count })}</p>
       <details>
         <summary>{t('guide.change')}</summary>
@@ -81,30 +83,28 @@ export function AccessPointCard({ document, parameters, again }: NetworkProps) {
           again={again}
         />
       </details>
-    </Card>
+    </ValueCard>
   )
 }
 
-export function RouterCard({ document }: NetworkProps) {
-  if (at(document, 'router') === undefined) return null
-  const isOnline = textAt(document, 'router.state.link') === 'online'
-  const error = textAt(document, 'router.state.error')
-  return (
-    <Card title={t('network.router')}>
-      <p class="large">
-        <Tone tone={isOnline ? 'good' : 'warning'}>{t(isOnline ? 'router.up' : 'router.down')}</Tone>
-      </p>
-      {error !== '' && <p class="trouble">{error}</p>}
-      <FigureList
-        rows={[
-          [t('router.hardware'), textAt(document, 'router.hw')],
-          [t('router.serial'), textAt(document, 'router.serial')],
-          [t('router.firmware'), textAt(document, 'router.swver')],
-          [t('status.uptime'), isOnline && duration(numberAt(document, 'router.state.uptime') ?? 0)],
-          [t('router.wifi'), textAt(document, 'router.wap.ssid')],
-        ]}
-      />
-      <a href="#/maintenance">{t('router.restart')}</a>
-    </Card>
-  )
-}
+const isOnline = (document: Json) => textAt(document, 'router.state.link') === 'online'
+const router: readonly Value<TextKey>[] = [
+  ['router.hardware', 'router.hw'],
+  ['router.serial', 'router.serial'],
+  ['router.firmware', 'router.swver'],
+  ['status.uptime', 'router.state.uptime', (uptime, document) => isOnline(document) && duration(Number(uptime))],
+  ['router.wifi', 'router.wap.ssid'],
+]
+
+export const RouterCard = ({ document }: NetworkProps) => (
+  <ValueCard
+    document={document}
+    block="router"
+    title={t('network.router')}
+    state={isOnline(document) ? ['good', t('router.up')] : ['warning', t('router.down')]}
+    trouble={textAt(document, 'router.state.error')}
+    of={router}
+  >
+    <a href="#/maintenance">{t('router.restart')}</a>
+  </ValueCard>
+)
