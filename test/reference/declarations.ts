@@ -1,6 +1,6 @@
 /** The public declarations of the package, read from what the compiler emits: names, docstrings, signatures. */
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { packageRoot } from '../../runtime/platform/release.js'
 
@@ -57,6 +57,10 @@ function emit(sources: readonly string[], folder: string): void {
     emitDeclarationOnly: true,
     declaration: true,
     noCheck: true,
+    // Of the parts of a page.
+    jsx: 'react-jsx',
+    jsxImportSource: 'preact',
+    lib: ['es2023', 'dom', 'dom.iterable'],
     outDir: folder,
   }
   const files = sources.map((source) => join(root, source))
@@ -160,10 +164,12 @@ function statementsOf(file: string): Statement[] {
 
 /** The first comment of a source, where it speaks of the whole file: something else than a declaration follows it. */
 function moduleDoc(path: string): string {
-  const [, comment = '', rest = ''] =
-    /^(\/\*\*[\s\S]*?\*\/)\n([\s\S]*)/.exec(readFileSync(join(root, `${path}.ts`), 'utf8')) ?? []
+  const [, comment = '', rest = ''] = /^(\/\*\*[\s\S]*?\*\/)\n([\s\S]*)/.exec(sourceOf(path)) ?? []
   return /^(\n|import |export (\*|\{|type \{))/.test(rest) ? plainDoc(comment) : ''
 }
+
+const sourceOf = (path: string) =>
+  readFileSync(join(root, existsSync(join(root, `${path}.ts`)) ? `${path}.ts` : `${path}.tsx`), 'utf8')
 
 const plainDoc = (comment: string) =>
   comment
