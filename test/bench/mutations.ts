@@ -64,7 +64,7 @@ export const benchMutations: readonly BenchMutation[] = [
   // Whoever names a foreign host is not answered.
   {
     part: 'hostile',
-    file: 'runtime/gateway/http/server.ts',
+    file: 'runtime/gateway/http/admission.ts',
     before: 'const refused = refusal({ method, url, headers, rawHeaders, peer, upgrade }, rules)',
     after:
       "const refused = refusal({ method, url, headers, rawHeaders, peer, upgrade }, rules)\n    if (refused?.code === 'RTK_ERR_FORBIDDEN_HOST') request.socket.destroy()",
