@@ -1,42 +1,19 @@
 /** Single plugins in another version than the bundle has them: on trial first, dropped by another bundle. */
 import { basename, join } from 'node:path'
-import { type Static, Type } from 'typebox'
 import type { PluginReport, PluginUpdates } from '../../schemas/services.js'
 import { messageOf, RtkError } from '../errors.js'
-import { disk } from '../platform/files/disk.js'
 import { syncFolder } from '../platform/files/durable-file.js'
 import { readRecord } from '../platform/files/plain-file.js'
-import { StateFile } from '../platform/files/state-file.js'
 import type { Logger } from '../platform/log/log.js'
 import type { Clock } from '../platform/ports/clock.js'
 import type { StandingErrors } from '../platform/standing-errors.js'
 import { type Evidence, mostTries, Trial } from '../platform/trial.js'
 import type { Loaded } from './load.js'
+import { type Update, UpdateIndex } from './update-index.js'
 
 /** It is kept after running for this long. */
 const hold_ms = 60_000
 const look_ms = 1_000
-
-const Version = Type.Object({ version: Type.String(), folder: Type.String({ pattern: '^[a-z0-9-]+$' }) })
-const Update = Type.Object({
-  name: Type.String(),
-  ...Version.properties,
-  /** Loads of a version that is not confirmed, counted before each. */
-  tries: Type.Integer({ minimum: 0 }),
-  confirmed: Type.Boolean(),
-  /** The version restored if it is given up; default: that of the bundle. */
-  former: Type.Optional(Version),
-})
-type Update = Static<typeof Update>
-const Index = Type.Object({
-  /** Digest of the bundle that they belong to. */
-  bundle: Type.String(),
-  /** By the plugin's key in the variant. */
-  updates: Type.Record(Type.String(), Update),
-  /** Why a version was given up, by the plugin's name; until its next update. */
-  failed: Type.Record(Type.String(), Type.String()),
-})
-type Index = Static<typeof Index>
 
 export interface PluginUpdatesDeps {
   /** Made at the first update. */
@@ -65,8 +42,7 @@ export type OptionsCheck = (loaded: Loaded) => void
 
 export class UpdatedPlugins implements PluginUpdates {
   readonly #deps: PluginUpdatesDeps
-  readonly #file: StateFile<typeof Index>
-  #index: Index
+  readonly #index: UpdateIndex
   /** Of the versions that are on trial, by their keys. */
   readonly #trials = new Map<string, Trial<Update>>()
   /** Keys of confirmed versions that have not run in this process yet. */
@@ -76,13 +52,10 @@ export class UpdatedPlugins implements PluginUpdates {
   #closed = false
   /** The key of the plugin being replaced: its old version runs, so a new version that cannot be loaded is refused. */
   #installing: string | undefined
-  /** Folders that are being filled: the index does not name them yet. */
-  readonly #preparing = new Set<string>()
 
   constructor(deps: PluginUpdatesDeps) {
     this.#deps = deps
-    this.#file = new StateFile(Index, join(deps.folder, 'index.json'))
-    this.#index = { bundle: deps.bundle, updates: {}, failed: {} }
+    this.#index = new UpdateIndex(deps.folder, deps.bundle, deps.log)
   }
 
   /**
@@ -90,7 +63,9 @@ export class UpdatedPlugins implements PluginUpdates {
    * loaded.
    */
   async begin(): Promise<void> {
-    const found = await this.#read()
+    const { stored: found, lost } = await this.#index.read()
+    // Where they cannot be known, the bundle's own versions run.
+    if (lost !== undefined) this.#deps.errors.while(lostCode, { file: this.#index.path, reason: lost })
     if (!found) return
     const { bundle, onTrial, log } = this.#deps
     if (found.bundle !== bundle) {
@@ -99,13 +74,13 @@ export class UpdatedPlugins implements PluginUpdates {
         { plugins: Object.values(found.updates).map(({ name }) => name) },
         'another bundle: updates of single plugins are dropped',
       )
-      await this.#save().then(
-        () => this.#sweep(),
+      await this.#index.save().then(
+        () => this.#index.sweep(),
         (error) => log.error({ err: error }, messageOf(error)),
       )
       return
     }
-    this.#index = found
+    this.#index.use(found)
     const before = structuredClone(found)
     for (const [source, update] of Object.entries(found.updates)) {
       if (update.confirmed) this.#unseen.add(source)
@@ -113,7 +88,7 @@ export class UpdatedPlugins implements PluginUpdates {
       else this.#giveUp(source, `it was started ${mostTries} times and never ran for ${hold_ms / 1000} s`)
     }
     try {
-      if (JSON.stringify(before) !== JSON.stringify(found)) await this.#save()
+      if (JSON.stringify(before) !== JSON.stringify(found)) await this.#index.save()
     } catch (error) {
       log.error(
         { err: error },
@@ -140,7 +115,7 @@ export class UpdatedPlugins implements PluginUpdates {
       } catch (error) {
         if (this.#installing === source) throw error
         this.#giveUp(source, messageOf(error))
-        await this.#saveOrTell()
+        await this.#index.saveOrTell()
       }
     }
   }
@@ -178,22 +153,11 @@ export class UpdatedPlugins implements PluginUpdates {
 
   async prepare(name: string): Promise<string> {
     this.#sourceOfName(name)
-    const { folder } = this.#deps
-    await disk.mkdir(folder, { recursive: true, mode: 0o700 })
-    await this.#sweep()
-    // Before the first folder: folders without a list are a lost list at the next start, and unpacking may be killed.
-    if (!(await exists(this.#file.path))) await this.#save()
-    const numbers = (await disk.readdir(folder)).map((one) => Number(/-(\d+)$/.exec(one)?.[1] ?? 0))
-    const path = join(folder, `${name}-${Math.max(0, ...numbers) + 1}`)
-    this.#preparing.add(basename(path))
-    await disk.mkdir(path)
-    return path
+    return this.#index.prepare(name)
   }
 
   async abandon(folder: string): Promise<void> {
-    const used = Object.values(this.#index.updates).some((update) => update.folder === basename(folder))
-    this.#preparing.delete(basename(folder))
-    if (!used) await disk.rm(join(this.#deps.folder, basename(folder)), { recursive: true, force: true })
+    await this.#index.abandon(folder)
   }
 
   async install(name: string, folder: string): Promise<{ version: string }> {
@@ -218,21 +182,21 @@ export class UpdatedPlugins implements PluginUpdates {
       }
       delete this.#index.failed[name]
       try {
-        await this.#save()
+        await this.#index.save()
       } catch (error) {
         // Only this entry: others may have changed meanwhile.
-        this.#putBack(source, old)
+        this.#index.put(source, old)
         if (reason !== undefined) this.#index.failed[name] = reason
         throw error
       }
-      this.#preparing.delete(basename(folder))
+      this.#index.prepared(folder)
       this.#trials.delete(source)
       try {
         await this.#deps.plugins().reload(name)
       } catch (error) {
         // The version before keeps running, and stays on trial if it was.
         this.#giveUp(source, messageOf(error), old)
-        await this.#save()
+        await this.#index.save()
         throw error
       }
     } finally {
@@ -250,16 +214,11 @@ export class UpdatedPlugins implements PluginUpdates {
     throw new RtkError('RTK_ERR_NOT_LOADED', `this station has no plugin ${name}, so it cannot be updated`)
   }
 
-  #putBack(source: string, update: Update | undefined): void {
-    if (update) this.#index.updates[source] = update
-    else delete this.#index.updates[source]
-  }
-
   /** Puts the version before back into the index. @param before default: the last one that was confirmed */
   #giveUp(source: string, reason: string, before?: Update): void {
     const { name, version, former: confirmed } = this.#index.updates[source] as Update
     const former = before ?? (confirmed && { name, ...confirmed, tries: 0, confirmed: true })
-    this.#putBack(source, former)
+    this.#index.put(source, former)
     this.#trials.delete(source)
     this.#unseen.delete(source)
     const text = `${name} ${version} was given up: ${reason}; ${former ? `${former.version} runs again` : 'the one of the bundle runs again'}`
@@ -310,15 +269,15 @@ export class UpdatedPlugins implements PluginUpdates {
     const outcome = this.#trialOf(source, update).look(evidenceOf(report))
     if (report && outcome === 'over') {
       this.#giveUp(source, report.reason)
-      await this.#save()
+      await this.#index.save()
       await this.#deps.plugins().reload(report.name)
     }
     if (outcome !== 'kept') return
     const { name, version, folder } = update
     this.#index.updates[source] = { name, version, folder, tries: update.tries, confirmed: true }
-    await this.#save()
+    await this.#index.save()
     this.#deps.log.info({ plugin: name, version }, 'the update is confirmed')
-    await this.#sweep()
+    await this.#index.sweep()
   }
 
   #trialOf(source: string, update: Update): Trial<Update> {
@@ -336,51 +295,8 @@ export class UpdatedPlugins implements PluginUpdates {
     if (report?.state === 'running') this.#unseen.delete(source)
     if (report?.state !== 'quarantined') return
     this.#giveUp(source, report.reason)
-    await this.#saveOrTell()
+    await this.#index.saveOrTell()
     await this.#deps.plugins().reload(report.name)
-  }
-
-  /** Undefined without updates, and where they cannot be known: then the bundle's own versions run. */
-  async #read(): Promise<Index | undefined> {
-    const { value, damage } = await this.#file.read()
-    if (damage !== undefined) this.#tellLost(damage)
-    else if (!value && (await this.#hasFolders())) this.#tellLost('it is missing')
-    return value
-  }
-
-  async #hasFolders(): Promise<boolean> {
-    const entries = await disk.readdir(this.#deps.folder, { withFileTypes: true }).catch(() => [])
-    return entries.some((entry) => entry.isDirectory())
-  }
-
-  #tellLost(reason: string): void {
-    this.#deps.errors.while(lostCode, { file: this.#file.path, reason })
-  }
-
-  /** The state in memory counts for this run; a start from a read-only disk decides the same again. */
-  async #saveOrTell(): Promise<void> {
-    const { log } = this.#deps
-    await this.#save().catch((error) =>
-      log.error({ err: error }, `${this.#file.path} was not written: ${messageOf(error)}`),
-    )
-  }
-
-  async #save(): Promise<void> {
-    await this.#file.write(this.#index)
-  }
-
-  /** Removes every folder that nothing points to. */
-  async #sweep(): Promise<void> {
-    for (const entry of await disk.readdir(this.#deps.folder, { withFileTypes: true })) {
-      // Asked for each one: another plugin may have been installed while the ones before were deleted.
-      if (entry.isDirectory() && !this.#isUsed(entry.name))
-        await disk.rm(join(this.#deps.folder, entry.name), { recursive: true, force: true })
-    }
-  }
-
-  #isUsed(place: string): boolean {
-    const updates = Object.values(this.#index.updates)
-    return this.#preparing.has(place) || updates.some((one) => one.folder === place || one.former?.folder === place)
   }
 }
 
@@ -389,12 +305,6 @@ function evidenceOf(report: PluginReport | undefined): Evidence {
   if (report?.state === 'running') return 'good'
   return report?.state === 'failed' || report?.state === 'quarantined' ? 'bad' : 'unknown'
 }
-
-const exists = (file: string) =>
-  disk.stat(file).then(
-    () => true,
-    () => false,
-  )
 
 function fits(loaded: Loaded, check: OptionsCheck): boolean {
   try {
