@@ -7,13 +7,10 @@ import { readRecord } from '../platform/files/plain-file.js'
 import type { Logger } from '../platform/log/log.js'
 import type { Clock } from '../platform/ports/clock.js'
 import type { StandingErrors } from '../platform/standing-errors.js'
-import { type Evidence, mostTries, Trial } from '../platform/trial.js'
+import { mostTries } from '../platform/trial.js'
 import type { Loaded } from './load.js'
 import { type Update, UpdateIndex } from './update-index.js'
-
-/** It is kept after running for this long. */
-const hold_ms = 60_000
-const look_ms = 1_000
+import { hold_ms, UpdateTrials } from './update-trials.js'
 
 export interface PluginUpdatesDeps {
   /** Made at the first update. */
@@ -43,19 +40,18 @@ export type OptionsCheck = (loaded: Loaded) => void
 export class UpdatedPlugins implements PluginUpdates {
   readonly #deps: PluginUpdatesDeps
   readonly #index: UpdateIndex
-  /** Of the versions that are on trial, by their keys. */
-  readonly #trials = new Map<string, Trial<Update>>()
-  /** Keys of confirmed versions that have not run in this process yet. */
-  readonly #unseen = new Set<string>()
-  #cancel: () => unknown = () => {}
-  #looking = false
-  #closed = false
+  readonly #trials: UpdateTrials
   /** The key of the plugin being replaced: its old version runs, so a new version that cannot be loaded is refused. */
   #installing: string | undefined
 
   constructor(deps: PluginUpdatesDeps) {
     this.#deps = deps
     this.#index = new UpdateIndex(deps.folder, deps.bundle, deps.log)
+    this.#trials = new UpdateTrials({
+      ...{ index: this.#index, clock: deps.clock, log: deps.log, plugins: () => deps.plugins() },
+      isInstalling: (source) => this.#installing === source,
+      giveUp: (source, reason) => this.#giveUp(source, reason),
+    })
   }
 
   /**
@@ -83,7 +79,7 @@ export class UpdatedPlugins implements PluginUpdates {
     this.#index.use(found)
     const before = structuredClone(found)
     for (const [source, update] of Object.entries(found.updates)) {
-      if (update.confirmed) this.#unseen.add(source)
+      if (update.confirmed) this.#trials.expect(source)
       else if (update.tries < mostTries) update.tries++
       else this.#giveUp(source, `it was started ${mostTries} times and never ran for ${hold_ms / 1000} s`)
     }
@@ -97,7 +93,7 @@ export class UpdatedPlugins implements PluginUpdates {
       for (const [source, { confirmed }] of Object.entries(found.updates)) if (!confirmed) delete found.updates[source]
     }
     for (const [name, text] of Object.entries(found.failed)) this.#tellGivenUp(name, text)
-    this.#watch()
+    this.#trials.watch()
   }
 
   /**
@@ -138,8 +134,7 @@ export class UpdatedPlugins implements PluginUpdates {
   }
 
   close(): void {
-    this.#closed = true
-    void this.#cancel()
+    this.#trials.close()
   }
 
   version(name: string): string {
@@ -190,7 +185,7 @@ export class UpdatedPlugins implements PluginUpdates {
         throw error
       }
       this.#index.prepared(folder)
-      this.#trials.delete(source)
+      this.#trials.forget(source)
       try {
         await this.#deps.plugins().reload(name)
       } catch (error) {
@@ -201,7 +196,7 @@ export class UpdatedPlugins implements PluginUpdates {
       }
     } finally {
       this.#installing = undefined
-      this.#watch()
+      this.#trials.watch()
     }
     this.#deps.errors.while(codeOf(name), false)
     this.#deps.errors.while(lostCode, false)
@@ -219,8 +214,7 @@ export class UpdatedPlugins implements PluginUpdates {
     const { name, version, former: confirmed } = this.#index.updates[source] as Update
     const former = before ?? (confirmed && { name, ...confirmed, tries: 0, confirmed: true })
     this.#index.put(source, former)
-    this.#trials.delete(source)
-    this.#unseen.delete(source)
+    this.#trials.forget(source)
     const text = `${name} ${version} was given up: ${reason}; ${former ? `${former.version} runs again` : 'the one of the bundle runs again'}`
     this.#index.failed[name] = text
     this.#tellGivenUp(name, text)
@@ -229,81 +223,6 @@ export class UpdatedPlugins implements PluginUpdates {
   #tellGivenUp(name: string, text: string): void {
     this.#deps.errors.while(codeOf(name), { plugin: name, reason: text })
   }
-
-  #watch(): void {
-    void this.#cancel()
-    const isSettled = Object.values(this.#index.updates).every(({ confirmed }) => confirmed)
-    if (this.#closed || (isSettled && this.#unseen.size === 0)) return
-    this.#cancel = this.#deps.clock.timer(look_ms, () => {
-      void this.#look().finally(() => this.#watch())
-    })
-  }
-
-  async #look(): Promise<void> {
-    if (this.#looking) return
-    this.#looking = true
-    try {
-      for (const [source, update] of Object.entries(this.#index.updates)) {
-        // Its successor may have been installed while others were looked at, or may be starting: that is not its state.
-        if (this.#index.updates[source] !== update || this.#installing === source) continue
-        if (update.confirmed && !this.#unseen.has(source)) continue
-        // A plugin that cannot be loaded is identified by its key.
-        const report = this.#deps
-          .plugins()
-          .report()
-          .find(({ name }) => name === update.name || name === source)
-        if (update.confirmed) await this.#checkConfirmed(source, report)
-        else await this.#checkTrial(source, update, report)
-      }
-    } catch (error) {
-      this.#deps.log.error(
-        { err: error },
-        `an update of a plugin could not be checked: ${messageOf(error)}; it is tried again`,
-      )
-    } finally {
-      this.#looking = false
-    }
-  }
-
-  async #checkTrial(source: string, update: Update, report: PluginReport | undefined): Promise<void> {
-    const outcome = this.#trialOf(source, update).look(evidenceOf(report))
-    if (report && outcome === 'over') {
-      this.#giveUp(source, report.reason)
-      await this.#index.save()
-      await this.#deps.plugins().reload(report.name)
-    }
-    if (outcome !== 'kept') return
-    const { name, version, folder } = update
-    this.#index.updates[source] = { name, version, folder, tries: update.tries, confirmed: true }
-    await this.#index.save()
-    this.#deps.log.info({ plugin: name, version }, 'the update is confirmed')
-    await this.#index.sweep()
-  }
-
-  #trialOf(source: string, update: Update): Trial<Update> {
-    const known = this.#trials.get(source)
-    if (known) return known
-    const trial = new Trial<Update>({ clock: this.#deps.clock, hold_ms })
-    trial.begin(update)
-    trial.start()
-    this.#trials.set(source, trial)
-    return trial
-  }
-
-  /** It ran before, so it gets the usual retries; if it still does not start, it is given up. */
-  async #checkConfirmed(source: string, report: PluginReport | undefined): Promise<void> {
-    if (report?.state === 'running') this.#unseen.delete(source)
-    if (report?.state !== 'quarantined') return
-    this.#giveUp(source, report.reason)
-    await this.#index.saveOrTell()
-    await this.#deps.plugins().reload(report.name)
-  }
-}
-
-/** How the state of the plugin speaks for its version. */
-function evidenceOf(report: PluginReport | undefined): Evidence {
-  if (report?.state === 'running') return 'good'
-  return report?.state === 'failed' || report?.state === 'quarantined' ? 'bad' : 'unknown'
 }
 
 function fits(loaded: Loaded, check: OptionsCheck): boolean {
