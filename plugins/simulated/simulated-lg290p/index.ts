@@ -1,4 +1,4 @@
-import { simulatedReceiverPlugin } from 'rtk-base/simulation'
+import { commandControl, simulatedReceiverPlugin, withDeviceOptions } from 'rtk-base/simulation'
 import { lg290pControl } from './control.js'
 import { ownOptions, SimulatedLg290p } from './receiver.js'
 
@@ -6,9 +6,7 @@ import { ownOptions, SimulatedLg290p } from './receiver.js'
 export default simulatedReceiverPlugin({
   name: 'simulated-lg290p',
   version: '1.0.0',
-  model: 'LG290P',
-  own: ownOptions,
-  lacks: ['spoof'],
+  options: withDeviceOptions(ownOptions),
   create: (options, ctx) => new SimulatedLg290p(options, ctx),
-  control: lg290pControl,
+  control: (line) => commandControl(line, lg290pControl(line.device)),
 })

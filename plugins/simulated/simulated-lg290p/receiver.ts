@@ -5,12 +5,12 @@ import type { Dispose } from 'rtk-base/plugin'
 import { EcefShape } from 'rtk-base/schemas'
 import type { Ecef } from 'rtk-base/services'
 import {
+  CommandDevice,
   type DeviceOptions,
   type Epoch,
   ephemerisFrame,
   ephemerisType,
   msmFrames,
-  SimulatedDevice,
   type SolvedEpoch,
 } from 'rtk-base/simulation'
 import { type Static, Type } from 'typebox'
@@ -64,7 +64,7 @@ const constellationNames = ['GPS', 'GLONASS', 'Galileo', 'BeiDou', 'QZSS', 'NavI
 const noSurvey = () => ({ survey: { seconds: 0, sum: { x: 0, y: 0, z: 0 } }, surveyed: undefined })
 const begun = ({ stored }: Settings): Own => ({ active: structuredClone(stored), ...noSurvey() })
 
-export class SimulatedLg290p extends SimulatedDevice<Settings, Own> implements CommandTarget {
+export class SimulatedLg290p extends CommandDevice<Settings, Own> implements CommandTarget {
   readonly baud: number | undefined
   readonly #options: Lg290pOptions
   #heard = ''

@@ -1,4 +1,4 @@
-import type { DeviceControl } from 'rtk-base/simulation'
+import type { CommandSettings } from 'rtk-base/simulation'
 import { isCommand, port } from './commands.js'
 import type { SimulatedMosaic } from './receiver.js'
 import { isSetting, writeSetting } from './settings.js'
@@ -7,9 +7,11 @@ import { isSetting, writeSetting } from './settings.js'
 const rtcmName = /^RTCM1\d\d\d$/
 
 /** The settings of a simulated mosaic for whoever has another of its ports: an RTCM message by its name, or a setting of one number. */
-export function mosaicControl(receiver: SimulatedMosaic): DeviceControl {
+export function mosaicControl(receiver: SimulatedMosaic): CommandSettings {
   const settingsOf = (layer: 'ram' | 'flash') => (layer === 'ram' ? receiver.settings : receiver.flash)
   return {
+    model: 'mosaic',
+    lacks: [],
     isCommand: (text) => rtcmName.test(text) || isSetting(text) || isCommand(text.split(/[\s,]/)[0] ?? ''),
     set(name, value, layer) {
       const settings = settingsOf(layer)

@@ -1,4 +1,4 @@
-import { simulatedReceiverPlugin } from 'rtk-base/simulation'
+import { commandControl, simulatedReceiverPlugin, withDeviceOptions } from 'rtk-base/simulation'
 import { mosaicControl } from './control.js'
 import { ownOptions, SimulatedMosaic } from './receiver.js'
 
@@ -6,9 +6,7 @@ import { ownOptions, SimulatedMosaic } from './receiver.js'
 export default simulatedReceiverPlugin({
   name: 'simulated-mosaic',
   version: '1.0.0',
-  model: 'mosaic',
-  own: ownOptions,
-  lacks: [],
+  options: withDeviceOptions(ownOptions),
   create: (options, ctx) => new SimulatedMosaic(options, ctx),
-  control: mosaicControl,
+  control: (line) => commandControl(line, mosaicControl(line.device)),
 })

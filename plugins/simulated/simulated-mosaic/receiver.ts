@@ -4,12 +4,12 @@ import type { Edges } from 'rtk-base/link'
 import { EcefShape } from 'rtk-base/schemas'
 import type { Ecef } from 'rtk-base/services'
 import {
+  CommandDevice,
   type DeviceOptions,
   type Epoch,
   ephemerisFrame,
   ephemerisType,
   msmFrames,
-  SimulatedDevice,
   type SolvedEpoch,
 } from 'rtk-base/simulation'
 import { type Static, Type } from 'typebox'
@@ -49,7 +49,7 @@ const order: readonly Constellation[] = ['GPS', 'GLONASS', 'Galileo', 'QZSS', 'B
 
 const begun = (): Own => ({ survey: { seconds: 0, sum: { x: 0, y: 0, z: 0 } } })
 
-export class SimulatedMosaic extends SimulatedDevice<Settings, Own> implements CommandTarget {
+export class SimulatedMosaic extends CommandDevice<Settings, Own> implements CommandTarget {
   /** Its USB has none. */
   readonly baud: undefined
   isLoggedIn = false

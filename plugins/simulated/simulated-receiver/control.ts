@@ -1,86 +1,64 @@
 /** The faults of the simulated receiver as a service. */
 import type { PluginContext } from 'rtk-base/plugin'
 import { correctionInput, type SimulatedReceiver } from 'rtk-base/services'
-import { modelControl, modelState, type ReceiverLine } from 'rtk-base/simulation'
+import { deviceControl, deviceState, type ReceiverLine, type SimulatedControl } from 'rtk-base/simulation'
 import { fixedSettings, outputSettings, surveySettings } from './firmware/factory.js'
 import type { SimulatedZed } from './receiver.js'
 import { RemoteBase } from './remote-base.js'
 import type { Pair } from './ubx/config.js'
-import { keyId } from './ubx/keys.js'
+import { isKey, keyId } from './ubx/keys.js'
 
 /** Typical position error of a wrong ambiguity fix. */
 const usualWrongFix = { east: 0.3, north: -0.2, up: 0.6 }
 
-export function receiverControl(ctx: PluginContext, port: ReceiverLine<SimulatedZed>): SimulatedReceiver {
-  const deliver = (packet: Uint8Array) => {
+export function receiverControl(line: ReceiverLine<SimulatedZed>, ctx: PluginContext): SimulatedControl {
+  const { device: zed } = line
+  const { config, navigation } = zed
+  const remote = new RemoteBase(zed, ctx, (packet) => {
     ctx.services.find(correctionInput)?.take(packet, 'simulated base', 'simulator')
+  })
+  const named = (set: Set<number>, key: string | undefined) => {
+    if (key === undefined) set.clear()
+    else set.add(keyId(key))
   }
-  const { device: zed } = port
-  const remote = new RemoteBase(zed, ctx, deliver)
-  return {
-    port,
+  const receiver: SimulatedReceiver = {
+    ...deviceControl(line),
     get truth() {
       return zed.model.truth
     },
-    ...modelControl(zed.model, port),
-    spoof: (state) => {
-      zed.faults.spoofing = state
-    },
-    restart: (cold = false) => zed.reset('restart', cold),
-    corrections: (away_m, wrong, stationId) => {
-      remote.send(away_m, wrong, stationId)
-    },
+    corrections: (away_m, wrong, stationId) => remote.send(away_m, wrong, stationId),
     wrongFix: (probability, by = usualWrongFix) => {
-      zed.navigation.wrongFix = { probability, by }
+      navigation.wrongFix = { probability, by }
     },
-    nak: (key) => {
-      if (key === undefined) zed.config.refused.clear()
-      else zed.config.refused.add(keyId(key))
-    },
-    ignore: (key) => {
-      if (key === undefined) zed.config.ignored.clear()
-      else zed.config.ignored.add(keyId(key))
-    },
+    nak: (key) => named(config.refused, key),
+    ignore: (key) => named(config.ignored, key),
     set: (key, value, layer = 'ram') => {
       if (layer === 'ram') zed.set(keyId(key), value)
-      else zed.config.store([[keyId(key), value]])
+      else config.store([[keyId(key), value]])
     },
     dropAcks: (every) => {
-      zed.faults.dropAcks = every
+      zed.dropAcks = every
     },
     flash: (mode) => {
-      const { options, config } = zed
       config.store(flashOf(mode))
-      if (mode !== 'rover') config.store(outputSettings(options))
+      if (mode !== 'rover') config.store(outputSettings(zed.options))
     },
-    wrongReference: (error_m) => {
-      zed.faults.wrongReference_m = error_m
-    },
-    silence: (on) => {
-      zed.faults.silent = on
-    },
-    corrupt: (frames) => {
-      zed.faults.corruptFrames = frames
-    },
-    value: (key, layer = 'ram') => zed.config.layerValue(keyId(key), layer),
+    value: (key, layer = 'ram') => config.layerValue(keyId(key), layer),
     get received() {
-      return { bytes: zed.receivedBytes, ...zed.config.written }
+      return { bytes: zed.received.bytes, ...config.written }
     },
     describe() {
-      const parts = modelState(zed.model, port, `tmode ${zed.navigation.mode}`)
-      const { spoofing } = zed.faults
-      if (spoofing !== 1) parts.push(`spoof ${spoofing}`)
-      const { probability } = zed.navigation.wrongFix
+      const parts = deviceState(line, `tmode ${navigation.mode}`)
+      const { probability } = navigation.wrongFix
       if (probability > 0) parts.push(`wrong fixes ${probability * 100} %`)
       if (remote.away_m !== undefined) parts.push(`corrections of a base ${remote.away_m} m away`)
-      if (zed.faults.silent) parts.push('silent')
-      if (zed.faults.wrongReference_m !== 0) parts.push(`1005 wrong by ${zed.faults.wrongReference_m} m`)
-      if (zed.config.refused.size > 0) parts.push(`refuses ${zed.config.refused.size} keys`)
-      if (zed.config.ignored.size > 0) parts.push(`ignores ${zed.config.ignored.size} keys`)
-      if (zed.faults.dropAcks > 0) parts.push(`loses every ${zed.faults.dropAcks}. ACK`)
+      if (config.refused.size > 0) parts.push(`refuses ${config.refused.size} keys`)
+      if (config.ignored.size > 0) parts.push(`ignores ${config.ignored.size} keys`)
+      if (zed.dropAcks > 0) parts.push(`loses every ${zed.dropAcks}. ACK`)
       return parts.join(', ')
     },
   }
+  return { receiver, dialect: { isKey } }
 }
 
 function flashOf(mode: Parameters<SimulatedReceiver['flash']>[0]): readonly Pair[] {

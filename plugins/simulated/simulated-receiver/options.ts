@@ -1,4 +1,4 @@
-/** Options, faults and reload state of a simulated receiver. */
+/** Options and reload state of a simulated receiver. */
 import { ModelSnapshot } from 'rtk-base/simulation'
 import { type Static, Type } from 'typebox'
 import { ConfigSnapshot } from './firmware/config-store.js'
@@ -67,7 +67,7 @@ export const ReceiverOptions = Type.Object(
   { additionalProperties: false },
 )
 export type PluginOptions = Static<typeof ReceiverOptions>
-/** Of the receiver itself, without what the plugin does with it. */
+/** Options of the receiver itself, without those of the line and of the replay. */
 export type ReceiverOptions = Omit<PluginOptions, 'record' | 'recordDelay_s' | 'tcp' | 'nav2' | 'noise'> &
   Partial<Pick<PluginOptions, 'nav2' | 'noise'>>
 
@@ -81,16 +81,3 @@ export const ReceiverSnapshot = Type.Object({
   ttff_ms: Type.Number(),
 })
 export type ReceiverSnapshot = Static<typeof ReceiverSnapshot>
-
-/** Faults of the receiver as a device, beside those of the model. */
-export interface Faults {
-  silent: boolean
-  /** Metres in X that its 1005 is wrong by. */
-  wrongReference_m: number
-  /** RTCM frames that are still to be damaged. */
-  corruptFrames: number
-  /** Every n-th ACK or NAK is lost; 0: none. */
-  dropAcks: number
-  /** As NAV-STATUS.spoofDetState: 0 unknown, 1 none, 2 indicated, 3 in several ways. */
-  spoofing: number
-}

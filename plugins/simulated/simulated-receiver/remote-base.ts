@@ -27,14 +27,14 @@ export class RemoteBase {
     this.#deliver = deliver
   }
 
-  /** How far away the base is that sends; undefined: none does. */
+  /** Distance of the base that sends; undefined: none sends. */
   get away_m(): number | undefined {
     return this.#away_m
   }
 
   /**
-   * @param away_m to the north of where the station was installed; undefined: it stops
-   * @param wrong what the position that it announces is wrong by
+   * @param away_m metres north of the installed position of the station; undefined: the base stops
+   * @param wrong error of the announced position
    */
   send(away_m: number | undefined, wrong: Enu = { east: 0, north: 0, up: 0 }, stationId = usualStationId): void {
     void this.#stop()

@@ -11,15 +11,15 @@ export type CarrierSolution = 'none' | 'float' | 'fixed'
 
 /** Corrections as they came in; ages in receiver seconds. */
 export interface Corrections {
-  /** Of the newest observation message. */
+  /** Age of the newest observation message. */
   age_s: number
-  /** Since they came without a gap, with a reference position. */
+  /** Time in which corrections have come without a gap, with a reference position. */
   steady_s: number
   /** Error of their reference position. */
   error: Ecef
 }
 
-/** How often the ambiguities are fixed to wrong numbers, and where the position is then. */
+/** The probability of ambiguities that are fixed to wrong numbers, and the error of the position then. */
 export interface WrongFix {
   probability: number
   by: Enu
@@ -34,7 +34,7 @@ export interface Solution {
   hAcc_m: number
   vAcc_m: number
   pDOP: number
-  /** Where it would be without the time mode, as NAV2 reports it. */
+  /** The position without the time mode, as NAV2 reports it. */
   own: { position: Ecef; hAcc_m: number; vAcc_m: number }
   used: readonly Track[]
   /** By satellite key; metres. */
@@ -65,7 +65,7 @@ export const NavigationState = Type.Object({
 })
 type NavigationState = Static<typeof NavigationState>
 
-/** As the receiver reports it before any survey-in. */
+/** NAV-SVIN before any survey-in. */
 const neverSurveyed: SurveyIn = {
   active: false,
   valid: false,
@@ -301,7 +301,7 @@ export class Navigation {
   #surveyIn(solution: Solution, dt_s: number): void {
     const { survey } = this
     if (!survey.active) return
-    // As the real one counts: the first observation is at 0 s.
+    // A real receiver counts the first observation at 0 s.
     if (survey.obs > 0) survey.dur_s += dt_s
     survey.obs++
     const sum = this.#sum
@@ -327,7 +327,7 @@ export class Navigation {
     return geodeticToEcef({ lat: value(lat) / 1e9, lon: value(lon) / 1e9, alt: value(height) / 1e4 })
   }
 
-  /** A base reports it when its reference is not where it is. */
+  /** The reference is too far from the antenna: a base warns of that. */
   get implausible(): boolean {
     return this.mode === 2 && distance(this.#fixedPosition(), this.#model.truth) > 50
   }

@@ -1,12 +1,14 @@
-import type { DeviceControl } from 'rtk-base/simulation'
+import type { CommandSettings } from 'rtk-base/simulation'
 import { isCommand } from './commands.js'
 import type { SimulatedUm980 } from './receiver.js'
 import { applySetting } from './settings.js'
 
 /** The settings of a simulated UM980 for whoever has another of its ports. */
-export function um980Control(um980: SimulatedUm980): DeviceControl {
+export function um980Control(um980: SimulatedUm980): CommandSettings {
   const settingsOf = (layer: 'ram' | 'flash') => (layer === 'ram' ? um980.settings : um980.flash)
   return {
+    model: 'UM980',
+    lacks: ['spoof'],
     isCommand: (text) => isCommand(text.toUpperCase().split(' ')[0]),
     set(command, value, layer) {
       const words = [...command.toUpperCase().split(' '), String(value)]

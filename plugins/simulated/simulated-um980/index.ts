@@ -1,4 +1,4 @@
-import { simulatedReceiverPlugin } from 'rtk-base/simulation'
+import { commandControl, simulatedReceiverPlugin, withDeviceOptions } from 'rtk-base/simulation'
 import { um980Control } from './control.js'
 import { ownOptions } from './options.js'
 import { SimulatedUm980 } from './receiver.js'
@@ -7,9 +7,7 @@ import { SimulatedUm980 } from './receiver.js'
 export default simulatedReceiverPlugin({
   name: 'simulated-um980',
   version: '1.0.0',
-  model: 'UM980',
-  own: ownOptions,
-  lacks: ['spoof'],
+  options: withDeviceOptions(ownOptions),
   create: (options, ctx) => new SimulatedUm980(options, ctx),
-  control: um980Control,
+  control: (line) => commandControl(line, um980Control(line.device)),
 })

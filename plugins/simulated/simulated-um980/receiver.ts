@@ -1,7 +1,7 @@
 /** The simulated UM980: commands in; answers, logs and RTCM out; one epoch a second. */
 import type { Edges } from 'rtk-base/link'
 import type { Ecef } from 'rtk-base/services'
-import { type Epoch, SimulatedDevice, type SolvedEpoch } from 'rtk-base/simulation'
+import { CommandDevice, type Epoch, type SolvedEpoch } from 'rtk-base/simulation'
 import { CommandLines } from './command-lines.js'
 import { type CommandTarget, runCommand } from './commands.js'
 import { modeText, stationIdOf } from './mode.js'
@@ -41,7 +41,7 @@ const baseOutputs = [
   ...['RTCM1074 1', 'RTCM1084 1', 'RTCM1094 1', 'RTCM1114 1', 'RTCM1124 1'],
 ]
 
-export class SimulatedUm980 extends SimulatedDevice<Settings, ReferenceState> implements CommandTarget {
+export class SimulatedUm980 extends CommandDevice<Settings, ReferenceState> implements CommandTarget {
   readonly com: number
   readonly #options: Um980Options
   readonly #lines = new CommandLines()

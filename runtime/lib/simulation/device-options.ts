@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox'
+import { type Static, type TProperties, Type } from 'typebox'
 
 /** Options of a simulated receiver of any make. */
 export const deviceOptions = {
@@ -30,3 +30,7 @@ export const deviceOptions = {
 }
 const Options = Type.Object(deviceOptions)
 export type DeviceOptions = Static<typeof Options>
+
+/** Schema of these options with those of a make. */
+export const withDeviceOptions = <P extends TProperties>(own: P) =>
+  Type.Object({ ...deviceOptions, ...own }, { additionalProperties: false })

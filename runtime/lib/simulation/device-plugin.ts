@@ -1,154 +1,79 @@
 /** The plugin of a simulated receiver: its line, its faults as a service and a command, and what survives a reload. */
-import { badValue, definePlugin, type PluginContext } from 'rtk-base/plugin'
+import { definePlugin, type PluginContext } from 'rtk-base/plugin'
 import { type SimulatedReceiver, simulatedReceiver } from 'rtk-base/services'
-import { type Static, type TObject, type TProperties, Type } from 'typebox'
-import { modelControl, modelState } from './control.js'
+import type { Static, TInteger, TObject, TSchema } from 'typebox'
 import type { SimulatedDevice } from './device.js'
-import { type DeviceOptions, deviceOptions } from './device-options.js'
 import { ReceiverLine, serveLine } from './line.js'
 import { runSimCommand, type SimDialect, simAction } from './sim-command.js'
 
-type AnyDevice = SimulatedDevice<object, object>
+/** Something that runs beside the simulated receiver, such as the replay of a record. */
+export interface Companion {
+  /** @param before what the previous instance handed over */
+  start(before: unknown): void | Promise<void>
+  readonly handoff: unknown
+  /** Schema of `handoff`. */
+  readonly shape: TSchema
+}
 
-/** The part of `simulated-receiver` that depends on the commands of a make. */
-export interface DeviceControl {
-  /** Whether the make has a command that begins with `text`. */
-  isCommand(text: string): boolean
-  /** Changes a setting as another program would at another port. @returns false: refused */
-  set(command: string, value: number, layer: 'ram' | 'flash'): boolean
-  /** The value of a setting. @throws RangeError for an unknown one */
-  value(name: string, layer: 'ram' | 'flash'): number | undefined
+/** The service of a simulated receiver, and the words of the command `sim` that depend on the make. */
+export interface SimulatedControl {
+  readonly receiver: SimulatedReceiver
+  readonly dialect: SimDialect
 }
 
 /** Definition of the plugin of a simulated receiver. */
-export interface SimulatedReceiverPlugin<P extends TProperties, D extends AnyDevice> {
+export interface SimulatedReceiverPlugin<O extends TObject<{ tcp: TInteger }>, D extends SimulatedDevice> {
   readonly name: string
   readonly version: string
-  /** Name in messages for people: `UM980`. */
-  readonly model: string
-  /** Options that only this make has, in addition to `deviceOptions`. */
-  readonly own: P
-  /** Faults of the command `sim` that this make cannot simulate. */
-  readonly lacks: readonly string[]
-  create(options: DeviceOptions & Static<TObject<P>>, ctx: PluginContext): D
-  control(device: D): DeviceControl
+  /** Schema of all options of the plugin. */
+  readonly options: O
+  create(options: Static<O>, ctx: PluginContext): D
+  control(line: ReceiverLine<D>, ctx: PluginContext): SimulatedControl
+  /** @param sim runs a line of the command `sim` */
+  companion?(options: Static<O>, ctx: PluginContext, sim: (line: string) => void): Companion | undefined
 }
 
 /** Makes the plugin of a simulated receiver: it provides `simulated-receiver`, and has the command `sim` and the option `tcp`. */
-export function simulatedReceiverPlugin<P extends TProperties, D extends AnyDevice>({
-  name,
-  version,
-  model,
-  own,
-  lacks,
-  create,
-  control: controlOf,
-}: SimulatedReceiverPlugin<P, D>) {
+export function simulatedReceiverPlugin<O extends TObject<{ tcp: TInteger }>, D extends SimulatedDevice>(
+  make: SimulatedReceiverPlugin<O, D>,
+) {
+  const { name, version, options } = make
   return definePlugin({
     name,
     version,
     api: '^1.0.0',
-    options: Type.Object({ ...deviceOptions, ...own }, { additionalProperties: false }),
+    options,
     provides: [simulatedReceiver],
 
-    setup(ctx, options) {
-      const given = options as DeviceOptions & Static<TObject<P>>
-      const line = new ReceiverLine(create(given, ctx), ctx)
-      const own = controlOf(line.device)
-      const control = deviceControl(line, own, model, lacks)
-      const dialect: SimDialect = {
-        isKey: (text) => own.isCommand(text),
-        lacks: [...lacks, 'corrections', 'wrong-fix'],
-      }
-      ctx.services.provide(simulatedReceiver, control)
-      ctx.action({ ...simAction, run: ({ input }) => runSimCommand(control, input.line, dialect) })
-      return { line, tcp: given.tcp }
+    setup(ctx, entered) {
+      const options = entered as Static<O>
+      const line = new ReceiverLine(make.create(options, ctx), ctx)
+      const { receiver, dialect } = make.control(line, ctx)
+      const sim = (text: string | undefined) => runSimCommand(receiver, text, dialect)
+      ctx.services.provide(simulatedReceiver, receiver)
+      ctx.action({ ...simAction, run: ({ input }) => sim(input.line) })
+      return { line, tcp: (options as { tcp: number }).tcp, companion: make.companion?.(options, ctx, sim) }
     },
 
-    start(ctx, handoff, { line, tcp }) {
+    async start(ctx, handoff, { line, tcp, companion }) {
       const before = handoff.get('receiver', line.device.shape)
       if (before) line.device.restore(before)
       line.device.powerOn()
-      if (tcp === 0) return
-      const listener = ctx.net.listen(
-        { name: 'line', host: '127.0.0.1', port: tcp, setting: `${name}.tcp`, maxConnections: 4 },
-        (client) => serveLine(ctx, line, client),
-      )
-      ctx.status(`listens at 127.0.0.1:${listener.address?.port ?? tcp}`)
+      if (tcp > 0) {
+        const listener = ctx.net.listen(
+          { name: 'line', host: '127.0.0.1', port: tcp, setting: `${name}.tcp`, maxConnections: 4 },
+          (client) => serveLine(ctx, line, client),
+        )
+        ctx.status(`listens at 127.0.0.1:${listener.address?.port ?? tcp}`)
+      }
+      await companion?.start(handoff.get('companion', companion.shape))
     },
 
-    stop(_reason, { line }) {
+    stop(_reason, { line, companion }) {
       const handoff: [string, unknown][] = [['receiver', line.device.snapshot()]]
+      if (companion) handoff.push(['companion', companion.handoff])
       line.end()
       return handoff
     },
   })
-}
-
-/** The service of a simulated receiver. Its "keys" are beginnings of commands. */
-export function deviceControl(
-  line: ReceiverLine<AnyDevice>,
-  own: DeviceControl,
-  name: string,
-  lacks: readonly string[],
-): SimulatedReceiver {
-  const { device } = line
-  const { model, faults } = device
-  const lacking = (what: string) => () => {
-    throw badValue(`sim: a simulated ${name} has no ${what}`)
-  }
-  const beginning = (set: Set<string>, text: string | undefined) => {
-    if (text === undefined) set.clear()
-    else set.add(text.toUpperCase())
-  }
-  return {
-    port: line,
-    get truth() {
-      return model.truth
-    },
-    ...modelControl(model, line),
-    restart: (cold = false) => device.reset(cold),
-    spoof: lacks.includes('spoof')
-      ? lacking('spoofing state')
-      : (state) => {
-          faults.spoofing = state
-        },
-    corrections: lacking('correction input'),
-    wrongFix: lacking('correction input'),
-    nak: (command) => beginning(device.refusedCommands, command),
-    ignore: (command) => beginning(device.ignoredCommands, command),
-    dropAcks: (every) => {
-      device.answers.dropEvery = every
-    },
-    set: (command, value, layer = 'ram') => {
-      if (!own.set(command, value, layer))
-        throw new RangeError(`the simulated receiver does not take ${command} ${value}`)
-    },
-    flash: (mode) => device.store(mode),
-    wrongReference: (error_m) => {
-      faults.wrongReference_m = error_m
-    },
-    silence: (on) => {
-      faults.silent = on
-    },
-    corrupt: (frames) => {
-      faults.corruptFrames = frames
-    },
-    value: (command, layer = 'ram') => {
-      if (!own.isCommand(command)) throw new RangeError(`the simulated receiver has no command ${command}`)
-      return own.value(command, layer === 'ram' ? 'ram' : 'flash')
-    },
-    get received() {
-      return { bytes: device.received.bytes, ram: device.received.commands, bbr: 0, flash: device.flashWrites }
-    },
-    describe() {
-      const parts = [...modelState(model, line, device.describeMode()), `${device.flashWrites} flash writes`]
-      if (faults.silent) parts.push('silent')
-      if (faults.wrongReference_m !== 0) parts.push(`1005 wrong by ${faults.wrongReference_m} m`)
-      if (device.refusedCommands.size > 0) parts.push(`refuses ${[...device.refusedCommands].join(', ')}`)
-      if (device.ignoredCommands.size > 0) parts.push(`ignores ${[...device.ignoredCommands].join(', ')}`)
-      if (device.answers.dropEvery > 0) parts.push(`loses every ${device.answers.dropEvery}. answer`)
-      return parts.join(', ')
-    },
-  }
 }

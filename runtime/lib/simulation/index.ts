@@ -12,12 +12,14 @@
  */
 export { Answers } from './answers.js'
 export { Channel, type ChannelSnapshot, type SignalTrack } from './channel.js'
-export { modelControl, modelState } from './control.js'
-export { type DeviceFamily, type DeviceSnapshot, SimulatedDevice, type SolvedEpoch } from './device.js'
-export { type DeviceOptions, deviceOptions } from './device-options.js'
+export { type CommandSettings, commandControl } from './command-control.js'
+export { CommandDevice, type DeviceFamily, type DeviceSnapshot, type SolvedEpoch } from './command-device.js'
+export { deviceControl, deviceState } from './control.js'
+export { type DeviceTimes, SimulatedDevice } from './device.js'
+export { type DeviceOptions, deviceOptions, withDeviceOptions } from './device-options.js'
 export {
-  type DeviceControl,
-  deviceControl,
+  type Companion,
+  type SimulatedControl,
   type SimulatedReceiverPlugin,
   simulatedReceiverPlugin,
 } from './device-plugin.js'

@@ -47,6 +47,7 @@ import {
   type SimulatedReceiver,
   simulatedReceiver,
 } from '../../../schemas/services.js'
+import { decodeValgetPoll } from '../../gnss/support/ubx-receiver.js'
 import { capture, noCaptures } from '../../harness/captures.js'
 import { createTestStation, few, gateOnly, ManualClock, sample, until } from '../../harness/index.js'
 import { MemoryStore } from '../../harness/memory-store.js'
@@ -1336,7 +1337,7 @@ t.test('a session of u-center with a real receiver reads in full', { skip: noCap
       } else if (frame.cls === ubx.CFG.cls && frame.id === ubx.CFG.valget) {
         const answer = ubx.decodeValget(payload)
         if (!answer) {
-          t.ok(ubx.decodeValgetPoll(payload), 'a question then')
+          t.ok(decodeValgetPoll(payload), 'a question then')
           counts.poll++
           return
         }

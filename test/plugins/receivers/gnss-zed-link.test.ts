@@ -9,6 +9,7 @@ import type { Frame } from '../../../runtime/lib/gnss/index.js'
 import { AwakeClock, type BytePort, type DialEdges, type PortSink, portFrom } from '../../../runtime/lib/link/index.js'
 import { linkTick_ms, ReceiverLink } from '../../../runtime/lib/link/port/receiver-link.js'
 import { systemNetwork } from '../../../runtime/platform/ports/system-network.js'
+import { decodeValset, valgetAnswer } from '../../gnss/support/ubx-receiver.js'
 import { ManualClock, until } from '../../harness/index.js'
 import { ubxDialog } from './zed-plan.js'
 
@@ -312,16 +313,16 @@ t.test('a dialog', async (t) => {
     const [mode, rate] = [ubx.keyId('CFG-TMODE-MODE'), ubx.keyId('CFG-RATE-MEAS')]
     const asked = dialog.values([mode], 'ram')
     await clock.advance(0)
-    say(ubx.valgetAnswer([[rate, 1000]], 0, 0))
-    say(ubx.valgetAnswer([[mode, 1]], 0, 64))
-    say(ubx.valgetAnswer([[mode, 2]], 0, 0))
+    say(valgetAnswer([[rate, 1000]], 0, 0))
+    say(valgetAnswer([[mode, 1]], 0, 64))
+    say(valgetAnswer([[mode, 2]], 0, 0))
     t.same(await asked, new Map([[mode, 2]]))
   })
   t.test('writes more than 64 keys as one transaction, begun anew when an ACK is lost', async (t) => {
     const pairs = ubx.configKeys.slice(0, 130).map(({ id }): ubx.ConfigPair => [id, 0])
     const before = written.length
     const done = dialog.set(pairs, 1)
-    const transactions = () => written.slice(before).map((frame) => ubx.decodeValset(ubx.payloadOf(frame))?.transaction)
+    const transactions = () => written.slice(before).map((frame) => decodeValset(ubx.payloadOf(frame))?.transaction)
     const ack = async () => {
       say(ubx.encodeFrame(ubx.ackAck, { clsId: 6, msgId: 0x8a }))
       await clock.advance(0)

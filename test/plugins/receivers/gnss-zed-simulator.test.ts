@@ -24,7 +24,8 @@ import {
   sameReference,
   toTenthMm,
 } from '../../../runtime/lib/gnss/index.js'
-import { ReceiverLine } from '../../../runtime/lib/simulation/index.js'
+import { lowest_deg, ReceiverLine } from '../../../runtime/lib/simulation/index.js'
+import { valgetKey } from '../../gnss/support/ubx-receiver.js'
 import { ManualClock } from '../../harness/index.js'
 
 const key = ubx.keyId
@@ -109,7 +110,7 @@ async function set(simulation: Simulation, pairs: ubx.ConfigPair[], layers = 1):
 }
 async function get(simulation: Simulation, keys: number[], layer: ubx.LayerName, position = 0) {
   const answers = await simulation.ask(ubx.valgetPoll(keys, layer, position))
-  const values = answers.find(({ cls, id }) => ubx.messageKey(cls, id) === ubx.valgetKey)
+  const values = answers.find(({ cls, id }) => ubx.messageKey(cls, id) === valgetKey)
   return { values: values && ubx.decodeValget(values.payload)?.values, last: answers.at(-1) }
 }
 
@@ -791,7 +792,7 @@ t.test('faults', async (t) => {
     t.equal(heard.length, 6)
     t.ok(heard.every(({ elev_deg }) => elev_deg >= 20))
     t.ok((sat?.blocks.length ?? 0) > 20, 'it knows of the others')
-    simulation.zed.limit(undefined, undefined)
+    simulation.zed.model.limit = { satellites: Number.POSITIVE_INFINITY, mask_deg: lowest_deg }
     await simulation.seconds(3)
     t.ok((messages(await simulation.during(1), ubx.navPvt).at(-1)?.numSV ?? 0) > 12)
   })

@@ -23,6 +23,7 @@ import {
   simulatedReceiver,
 } from '../../../schemas/services.js'
 import { knownPages } from '../../gnss/support/orbit-pages.js'
+import { infFrame } from '../../gnss/support/ubx-receiver.js'
 import { captures, noCaptures } from '../../harness/captures.js'
 import { conformance, createTestStation, ManualClock, type TestStation, until } from '../../harness/index.js'
 import { errorsOf, into } from '../../harness/standing-errors.js'
@@ -764,10 +765,7 @@ t.test(
     t.teardown(() => station.stop())
     await until(() => sockets.length > 0, 'the connection')
     t.teardown(() => sockets[0]?.destroy())
-    const say = (text: string) => {
-      const { id, payload } = ubx.encodeInf('warning', text)
-      sockets[0]?.write(ubx.ubxFrame(ubx.INF_CLASS, id, payload))
-    }
+    const say = (text: string) => sockets[0]?.write(infFrame(1, text))
     const reports = () => station.lines.filter(({ msg }) => msg.startsWith('the receiver reports'))
     for (let n = 0; n < 200; n++) say('txbuf alloc')
     // Lines that differ in a number alone are of one kind, which has a limit of its own.

@@ -6,7 +6,7 @@ import { um980Control } from '../../../plugins/simulated/simulated-um980/control
 import type { Um980Options } from '../../../plugins/simulated/simulated-um980/options.js'
 import { SimulatedUm980 } from '../../../plugins/simulated/simulated-um980/receiver.js'
 import { crc24q, decodeRtcm, geodeticToEcef, messageNumber } from '../../../runtime/lib/gnss/index.js'
-import { deviceControl, ReceiverLine } from '../../../runtime/lib/simulation/index.js'
+import { commandControl, ReceiverLine } from '../../../runtime/lib/simulation/index.js'
 import { ManualClock } from '../../harness/index.js'
 
 // ── the parser ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -187,7 +187,7 @@ export async function simulate(options: Partial<Um980Options> = {}) {
       clock,
       line,
       um980: line.device,
-      control: deviceControl(line, um980Control(line.device), 'UM980', ['spoof']),
+      control: commandControl(line, um980Control(line.device)).receiver,
       open,
       during,
       chunks,

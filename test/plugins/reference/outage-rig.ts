@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import { um980Control } from '../../../plugins/simulated/simulated-um980/control.js'
 import { SimulatedUm980 } from '../../../plugins/simulated/simulated-um980/receiver.js'
-import { deviceControl, type NoiseName, ReceiverLine } from '../../../runtime/lib/simulation/index.js'
+import { commandControl, type NoiseName, ReceiverLine } from '../../../runtime/lib/simulation/index.js'
 import { definePlugin } from '../../../runtime/plugin.js'
 import {
   type ProcedureStatus,
@@ -37,7 +37,7 @@ export async function outageRig(t: Test, { seed, noise = 'quiet', msm = 7 }: Out
   const where = { lat: 52, lon: 4, alt: 50, geoidSeparation_m: 44.5, tcp: 0 }
   const device = new SimulatedUm980({ ...where, boot: 'rover', seed, com: 3, echo: false, noise }, edges)
   const line = new ReceiverLine(device, edges)
-  const control = deviceControl(line, um980Control(device), 'UM980', ['spoof'])
+  const control = commandControl(line, um980Control(device)).receiver
   device.powerOn()
   let store = new MemoryStore()
   const sent: RtcmFrame[] = []

@@ -4,10 +4,9 @@
  */
 
 import { keyOf } from './keys.js'
-import { messageKey, ubxFrame } from './layout.js'
+import { ubxFrame } from './layout.js'
 
 export const CFG = { cls: 0x06, rst: 0x04, valset: 0x8a, valget: 0x8b, valdel: 0x8c } as const
-export const valgetKey = messageKey(CFG.cls, CFG.valget)
 
 /** Layer bits of VALSET and VALDEL. */
 export const layerBit = { ram: 1, bbr: 2, flash: 4 } as const
@@ -36,10 +35,6 @@ export function matchesKey(pattern: number, key: number): boolean {
   if ((pattern & 0x0fffffff) >>> 0 === 0x0fffffff) return true
   if ((pattern & 0xffff) === 0xffff) return groupOf(pattern) === groupOf(key)
   return pattern >>> 0 === key >>> 0
-}
-
-export function isWildcard(pattern: number): boolean {
-  return (pattern & 0xffff) === 0xffff
 }
 
 export function encodePairs(pairs: Iterable<ConfigPair>): Uint8Array {
@@ -86,7 +81,7 @@ function readValue(view: DataView, at: number, size: number, signed: boolean): C
 }
 
 /** 0 none, 1 start or restart, 2 continue, 3 apply and end. */
-export type Transaction = 0 | 1 | 2 | 3
+type Transaction = 0 | 1 | 2 | 3
 
 /**
  * @param layers `layerBit`s
@@ -102,20 +97,6 @@ export function valset(pairs: readonly ConfigPair[], layers: number, transaction
   return ubxFrame(CFG.cls, CFG.valset, payload)
 }
 
-export interface ValsetMessage {
-  version: number
-  layers: number
-  transaction: number
-  pairs: ConfigPair[]
-}
-
-export function decodeValset(payload: Uint8Array): ValsetMessage | undefined {
-  if (payload.length < 4) return undefined
-  const pairs = decodePairs(payload, 4)
-  const version = payload[0]
-  return pairs && { version, layers: payload[1], transaction: version === 1 ? payload[2] : 0, pairs }
-}
-
 /** The poll. @param position number of values to skip: an answer holds 64. */
 export function valgetPoll(keys: readonly number[], layer: LayerName, position = 0): Uint8Array {
   const payload = keyList(keys, 4)
@@ -123,27 +104,7 @@ export function valgetPoll(keys: readonly number[], layer: LayerName, position =
   return ubxFrame(CFG.cls, CFG.valget, payload)
 }
 
-/** The answer. */
-export function valgetAnswer(pairs: readonly ConfigPair[], layer: number, position: number): Uint8Array {
-  const values = encodePairs(pairs)
-  const payload = new Uint8Array(4 + values.length)
-  payload.set([1, layer, position & 0xff, position >> 8])
-  payload.set(values, 4)
-  return ubxFrame(CFG.cls, CFG.valget, payload)
-}
-
-export interface ValgetPoll {
-  layer: number
-  position: number
-  keys: number[]
-}
-
-export function decodeValgetPoll(payload: Uint8Array): ValgetPoll | undefined {
-  if (payload.length < 4 || payload[0] !== 0) return undefined
-  const keys = decodeKeys(payload, 4)
-  return keys && { layer: payload[1], position: payload[2] | (payload[3] << 8), keys }
-}
-
+/** The answer to `valgetPoll`. */
 export function decodeValget(
   payload: Uint8Array,
 ): { layer: number; position: number; values: Map<number, ConfigValue> } | undefined {
@@ -153,16 +114,10 @@ export function decodeValget(
 }
 
 /** @param layers `layerBit.bbr` and `layerBit.flash` only: RAM cannot be deleted */
-export function valdel(keys: readonly number[], layers: number, transaction?: Transaction): Uint8Array {
+export function valdel(keys: readonly number[], layers: number): Uint8Array {
   const payload = keyList(keys, 4)
-  payload.set([transaction === undefined ? 0 : 1, layers, transaction ?? 0, 0])
+  payload.set([0, layers, 0, 0])
   return ubxFrame(CFG.cls, CFG.valdel, payload)
-}
-
-export function decodeValdel(payload: Uint8Array): { layers: number; transaction: number; keys: number[] } | undefined {
-  if (payload.length < 4) return undefined
-  const keys = decodeKeys(payload, 4)
-  return keys && { layers: payload[1], transaction: payload[0] === 1 ? payload[2] : 0, keys }
 }
 
 function keyList(keys: readonly number[], at: number): Uint8Array {
@@ -170,12 +125,4 @@ function keyList(keys: readonly number[], at: number): Uint8Array {
   const view = new DataView(payload.buffer)
   for (const [i, key] of keys.entries()) view.setUint32(at + 4 * i, key, true)
   return payload
-}
-
-function decodeKeys(payload: Uint8Array, at: number): number[] | undefined {
-  if ((payload.length - at) % 4 !== 0) return undefined
-  const view = new DataView(payload.buffer, payload.byteOffset, payload.byteLength)
-  const keys: number[] = []
-  for (let i = at; i < payload.length; i += 4) keys.push(view.getUint32(i, true))
-  return keys
 }

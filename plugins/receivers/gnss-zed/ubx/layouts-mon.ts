@@ -176,10 +176,6 @@ export function decodeInf(
   return { level, text: readText(new DataView(payload.buffer, payload.byteOffset), 0, payload.length) }
 }
 
-export function encodeInf(level: (typeof infNames)[number], message: string): { id: number; payload: Uint8Array } {
-  return { id: infNames.indexOf(level), payload: Uint8Array.from(Buffer.from(message, 'latin1')) }
-}
-
 export interface Identity {
   /** `ZED-F9P`; '' if the firmware does not report it. */
   module: string

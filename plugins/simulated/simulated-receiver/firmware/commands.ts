@@ -1,4 +1,4 @@
-/** How the simulated receiver answers UBX: configuration, polls, resets. */
+/** The answers of the simulated receiver in UBX: to configuration, polls, resets. */
 import { cfg, readDelete, readGet, readReset, readSet, writeValues } from '../ubx/config.js'
 import { messages } from '../ubx/messages.js'
 import { write } from '../ubx/wire.js'

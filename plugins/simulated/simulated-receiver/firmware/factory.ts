@@ -22,7 +22,7 @@ export interface Firmware {
 const versionOf = (hardware: string, extensions: readonly string[]) =>
   monVerPayload('EXT CORE 1.00 (simulated)', hardware, extensions)
 
-/** By the option `module`. The X20P names no module, and its UART2 has another portId. */
+/** Firmware by the option `module`. The X20P names no module, and its UART2 has another portId. */
 const firmwares: Record<ReceiverOptions['module'], Firmware> = {
   'ZED-F9P': {
     version: versionOf('00190000', [

@@ -5,7 +5,7 @@ import { ephemerisFrame, type NavigationPage, navigationPage, rtcmMessages } fro
 import type { CorrectionInput, HeardCorrection } from '../corrections.js'
 import type { ConfigStore } from '../firmware/config-store.js'
 import { implausibleWarning } from '../firmware/factory.js'
-import type { Faults, ReceiverOptions } from '../options.js'
+import type { ReceiverOptions } from '../options.js'
 import type { Navigation } from '../solution.js'
 import { keyId, type Output, outputKey } from '../ubx/keys.js'
 import { messages } from '../ubx/messages.js'
@@ -13,7 +13,7 @@ import { write } from '../ubx/wire.js'
 import { type ReceiverEpoch, ubxMessages } from './ubx-output.js'
 
 const stationIdKey = keyId('CFG-RTCM-DF003_OUT')
-/** How often it warns of an implausible reference, epochs. */
+/** Epochs between two warnings of an implausible reference. */
 const warnEvery = 60
 
 /** The parts of the receiver that its output depends on. */
@@ -21,7 +21,9 @@ export interface OutputSource {
   readonly options: ReceiverOptions
   readonly config: ConfigStore
   readonly navigation: Navigation
-  readonly faults: Faults
+  readonly faults: { readonly wrongReference_m: number }
+  /** An RTCM frame on its way out, damaged while that fault lasts. */
+  damaged(frame: Uint8Array): Uint8Array
 }
 
 export class EpochFrames {
@@ -53,7 +55,7 @@ export class EpochFrames {
       const stationId = config.get(stationIdKey)
       const isDue = (type: number) => due(type)
       const rtcm = rtcmMessages({ epoch: now.epoch, stationId, arp: this.#sentArp(), due: isDue })
-      frames.push(...rtcm.map((frame) => this.#damaged(frame)))
+      frames.push(...rtcm.map((frame) => this.#source.damaged(frame)))
     }
     return frames
   }
@@ -74,15 +76,6 @@ export class EpochFrames {
     const { faults, navigation } = this.#source
     const { arp } = navigation
     return arp && { ...arp, x: arp.x + faults.wrongReference_m }
-  }
-
-  #damaged(frame: Uint8Array): Uint8Array {
-    const { faults } = this.#source
-    if (faults.corruptFrames === 0) return frame
-    faults.corruptFrames--
-    const damaged = Uint8Array.from(frame)
-    damaged[frame.length >> 1] ^= 0x5a
-    return damaged
   }
 
   #isDue(message: Output, count: number): boolean {

@@ -42,7 +42,7 @@ const antennaCode = { ok: 2, short: 3, open: 4 } as const
 /** The messages that are made of an epoch. */
 type Made = Exclude<MessageName, 'RXM-RTCM' | 'RXM-COR' | 'ACK-ACK' | 'ACK-NAK' | 'MON-COMMS'> | 'GGA'
 
-/** In the order in which an epoch sends them; NAV-EOE is last. */
+/** Messages in the order in which an epoch sends them; NAV-EOE is last. */
 const builders: Record<Made, Builder> = {
   'NAV-STATUS': ({ epoch, solution, msss_ms, ttff_ms, spoofing }) =>
     write(messages['NAV-STATUS'], {

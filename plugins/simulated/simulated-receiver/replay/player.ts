@@ -1,6 +1,7 @@
 import { open } from 'node:fs/promises'
 import type { Dispose, PluginContext } from 'rtk-base/plugin'
 import { RecordEntry } from 'rtk-base/schemas'
+import type { Companion } from 'rtk-base/simulation'
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { type ReplayStep, scriptOf } from './script.js'
@@ -9,11 +10,12 @@ const largest_bytes = 67_108_864
 const code = 'sim-record'
 
 /** The place in the record, for the next instance at a reload of the plugin. */
-export const Played = Type.Object({ begun_ms: Type.Number(), at: Type.Integer({ minimum: 0 }) })
+const Played = Type.Object({ begun_ms: Type.Number(), at: Type.Integer({ minimum: 0 }) })
 type Played = Static<typeof Played>
 
 /** Plays the states of a flight record on the simulated receiver, at their own times. */
-export class RecordPlayer {
+export class RecordPlayer implements Companion {
+  readonly shape = Played
   readonly #ctx: PluginContext
   readonly #file: string
   readonly #delay_s: number

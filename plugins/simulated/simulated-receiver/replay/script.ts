@@ -103,14 +103,14 @@ function placeOf({ pos: [x, y, z] }: RecordMinute): Ecef | undefined {
   return x === undefined || y === undefined || z === undefined ? undefined : { x, y, z }
 }
 
-/** Where it is by the position of a minute. Within what that is worth, a move that the state has shown stays. */
+/** The offset by the position of a minute. A move that the state has shown stays if the position cannot contradict it. */
 function offsetNow(before: Seen['offset'], home: Ecef, place: Ecef, acc_m: number): Seen['offset'] {
   if (distance(home, place) <= Math.max(place_m, sigmas * acc_m)) return isMeasured(before) ? usual.offset : before
   const { east, north, up } = enu(home, place)
   return { east: roundTo(east, 2), north: roundTo(north, 2), up: roundTo(up, 2) }
 }
 
-/** By positions, and not by the state of the procedure. */
+/** Whether an offset comes from positions, and not from the state of the procedure. */
 const isMeasured = ({ east, north, up }: Seen['offset']) => Math.hypot(east, north, up) > 1
 
 /** The `sim` lines for the change from `before` to `now`. */

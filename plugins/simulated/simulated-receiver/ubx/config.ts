@@ -5,9 +5,9 @@ import { frameOf, load } from './wire.js'
 /** Class and ids of the questions. */
 export const cfg = { cls: 0x06, rst: 0x04, valset: 0x8a, valget: 0x8b, valdel: 0x8c } as const
 
-/** As bits in VALSET and VALDEL. */
+/** Layers as bits in VALSET and VALDEL. */
 export const layers = { ram: 1, bbr: 2, flash: 4 } as const
-/** As numbers in VALGET. */
+/** Layers as numbers in VALGET. */
 export const layerNumbers = { ram: 0, bbr: 1, flash: 2, factory: 7 } as const
 /** Maximum keys per message. */
 export const mostPairs = 64
