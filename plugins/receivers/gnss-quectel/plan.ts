@@ -14,7 +14,7 @@ export interface StoredSetting {
   wanted(held: readonly string[]): readonly (string | undefined)[]
 }
 
-/** What differs, as values to write; undefined: nothing. */
+/** The values to write for a setting that differs; undefined: it does not differ. */
 export function changed({ wanted }: StoredSetting, held: readonly string[]): readonly string[] | undefined {
   const values = wanted(held)
   const isSame = (value: string | undefined, index: number) =>
@@ -24,7 +24,7 @@ export function changed({ wanted }: StoredSetting, held: readonly string[]): rea
 
 const ecef = (axis: number) => axis.toFixed(4)
 
-/** In this order: the base mode sets the MSM type back to 4. */
+/** Settings in flash, in the order of writing: the base mode sets the MSM type back to 4. */
 export function storedSettings(target: ReceiverTarget, settings: BaseSettings): StoredSetting[] {
   const { constellations, msm } = settings
   const isOn = (name: Parameters<typeof tracks>[1]) => (tracks(settings, name) ? '1' : '0')
@@ -63,12 +63,12 @@ const rate = (message: string, every: number, version = '') => `PQTMCFGMSGRATE,W
 
 const position = [rate('PQTMPVT', 1, ',1'), rate('PQTMEPE', 1, ',2'), rate('PQTMEOE', 1, ',1')]
 
-/** What shows within some seconds whether it is a rover or a base, and where. */
+/** Enables the messages that show within some seconds whether the receiver is a rover or a base, and where. */
 export const evidenceCommands = [...position, rate('RTCM3-1005', 1)]
 
 const msmOf = { gps: '107X', glonass: '108X', galileo: '109X', qzss: '111X', beidou: '112X' } as const
 
-/** What has an effect at once. Everything that it sends, on the port that the commands come by. */
+/** Settings with an effect at once: all messages that the receiver sends on the port by which the commands come. */
 export function outputCommands(settings: BaseSettings, stationId: number): string[] {
   const { observationInterval_s, referenceInterval_s, biasInterval_s, elevationMask_deg } = settings
   const observations = (Object.keys(msmOf) as (keyof typeof msmOf)[]).map((name) =>

@@ -1,4 +1,4 @@
-/** A Quectel receiver as a service: what it says, and how it is made a base. */
+/** A Quectel receiver as a service: its reports, and the commands that make it a base. */
 import { referencePoint, sameReference } from 'rtk-base/gnss'
 import {
   type Answer,
@@ -12,39 +12,39 @@ import {
 import { type PluginContext, unavailable } from 'rtk-base/plugin'
 import type { Receiver, ReceiverIdentity, ReceiverTarget } from 'rtk-base/services'
 import { changed, evidenceCommands, outputCommands, storedSettings } from './plan.js'
-import * as said from './sentences.js'
+import * as sentences from './sentences.js'
 import { Sky } from './sky.js'
 
 const tries = 3
 /** A save writes flash. */
 const saving_ms = 5_000
-/** It is down after `down_ms`, answers again after 2 s, and has a position after about 15. */
+/** The receiver is down after `down_ms`, answers again after 2 s, and has a position after about 15. */
 const restart = { down_ms: 500, looks: 20, every_ms: 1_000 }
 /** Accuracy and 1005 come every second. */
 const evidence = { looks: 5, every_ms: 1_000 }
 /** A base costs two saves. More than these within 6 h come of a receiver that does not keep what is written, and wear its flash. */
 const flash = { most: 20, within_ms: 6 * 3_600_000 }
-/** Without these it is no base. */
+/** Commands without which the receiver is no base. */
 const needed = /,(PQTMPVT|PQTMEOE|RTCM3-1005|RTCM3-107X),/
 
-export class QuectelReceiver extends CommandReceiver<said.Sentence> {
+export class QuectelReceiver extends CommandReceiver<sentences.Sentence> {
   readonly #sky = new Sky()
-  #position: said.Sentence | undefined
+  #position: sentences.Sentence | undefined
   #acc_m: number | undefined
   #serial = ''
   /**
-   * It restarted after the last of its settings was written. Otherwise what it reads back may have no effect: a service that was killed
-   * between a write and the restart leaves a receiver that says what is wanted and does something else.
+   * The receiver restarted after the last of its settings was written. Otherwise its settings may have no effect: a service that was
+   * killed between a write and the restart leaves a receiver that reads back the right settings and behaves by others.
    */
   #isInEffect = false
-  /** Stored settings that it still did not have after a restart: they are not written again. */
+  /** Stored settings that the receiver still did not have after a restart: they are not written again. */
   #refused = ''
   /** When flash was written, the oldest first. */
   #saves: number[] = []
 
   constructor(ctx: PluginContext, port: BytePort, options: DriverOptions) {
     super(ctx, port, options, {
-      ...{ plugin: 'gnss-quectel', maker: 'Quectel', framings: [], question: said.command('PQTMVERNO') },
+      ...{ plugin: 'gnss-quectel', maker: 'Quectel', framings: [], question: sentences.command('PQTMVERNO') },
       answer_ms: 2_000,
       can: {
         ...{ settings: 'flash', restarts: true, antennaDescriptor: false, rawObservations: [] },
@@ -56,15 +56,15 @@ export class QuectelReceiver extends CommandReceiver<said.Sentence> {
   // ── commands and answers ──────────────────────────────────────────────────────────────────────────────────────────
 
   protected encode(text: string): Uint8Array {
-    return said.command(text)
+    return sentences.command(text)
   }
 
-  protected answerTo(text: string, sentence: said.Sentence): Answer | undefined {
-    return said.answerTo(text, sentence)
+  protected answerTo(text: string, sentence: sentences.Sentence): Answer | undefined {
+    return sentences.answerTo(text, sentence)
   }
 
   protected async whoIsIt(): Promise<Partial<ReceiverIdentity> | undefined> {
-    const version = await this.dialog.ask(said.command('PQTMVERNO'), said.versionOf, tries)
+    const version = await this.dialog.ask(sentences.command('PQTMVERNO'), sentences.versionOf, tries)
     if (!version) return undefined
     // `PQTMUNIQID,OK,16,0123…`
     const unique = await this.ask('PQTMUNIQID')
@@ -75,7 +75,7 @@ export class QuectelReceiver extends CommandReceiver<said.Sentence> {
   protected async readMode(): ReturnType<Receiver['readTarget']> {
     const mode = await this.ask('PQTMCFGRCVRMODE,R')
     const svin = typeof mode === 'object' ? await this.ask('PQTMCFGSVIN,R') : undefined
-    return typeof mode === 'object' && typeof svin === 'object' ? said.targetOf(mode[0], svin) : undefined
+    return typeof mode === 'object' && typeof svin === 'object' ? sentences.targetOf(mode[0], svin) : undefined
   }
 
   async restart(): Promise<void> {
@@ -84,10 +84,10 @@ export class QuectelReceiver extends CommandReceiver<said.Sentence> {
   }
 
   async #restart(): Promise<void> {
-    const isThere = () => this.dialog.ask(said.command('PQTMVERNO'), said.versionOf)
+    const isThere = () => this.dialog.ask(sentences.command('PQTMVERNO'), sentences.versionOf)
     for (let left = tries; ; left--) {
       if (left === 0) throw unavailable('the receiver does not restart')
-      this.write(said.command('PQTMSRR'))
+      this.write(sentences.command('PQTMSRR'))
       await pause(this.ctx.timers, restart.down_ms)
       // The command has no answer. A receiver that answers another question now has not received it.
       if (!(await isThere())) break
@@ -171,7 +171,7 @@ export class QuectelReceiver extends CommandReceiver<said.Sentence> {
     this.#saves.push(now_ms)
   }
 
-  /** Once: a second command right behind it would lose its answer. */
+  /** The save is sent once: a second command right behind it would lose its answer. */
   async #save(): Promise<void> {
     const answer = this.ask('PQTMSAVEPAR', 1)
     const late = pause(this.ctx.timers, saving_ms)
@@ -180,7 +180,7 @@ export class QuectelReceiver extends CommandReceiver<said.Sentence> {
 
   protected async setUp({ settings, stationId }: Wanted, check: () => void): ReturnType<Receiver['configure']> {
     const outputs = outputCommands(settings, stationId)
-    // It keeps its own type.
+    // The receiver keeps its own MSM type.
     if (this.#refused.includes('PQTMCFGRTCM')) this.msm = undefined
     const refused = await this.send(outputs, { needed, check })
     return { written: outputs.length - refused.length, refused }
@@ -190,18 +190,18 @@ export class QuectelReceiver extends CommandReceiver<said.Sentence> {
 
   protected heard(frame: OwnFrame): void {
     if (frame.kind !== 'nmea') return
-    const sentence = said.sentenceOf(frame.bytes)
+    const sentence = sentences.sentenceOf(frame.bytes)
     const [name = ''] = sentence
     if (name === 'PQTMPVT') this.#position = sentence
-    else if (name === 'PQTMEPE') this.#acc_m = said.accuracyOf(sentence)
-    else if (name === 'PQTMEOE') this.#epoch(said.towOf(sentence), frame.arrival_ms)
+    else if (name === 'PQTMEPE') this.#acc_m = sentences.accuracyOf(sentence)
+    else if (name === 'PQTMEOE') this.#epoch(sentences.towOf(sentence), frame.arrival_ms)
     else if (name.startsWith('PQTM')) this.dialog.hear(sentence)
     else this.#sky.take(sentence)
   }
 
   /** All sentences of an epoch have come. */
   #epoch(tow_ms: number | undefined, arrival_ms: number): void {
-    const fix = this.#position && said.fixOf(this.#position, this.#acc_m, arrival_ms)
+    const fix = this.#position && sentences.fixOf(this.#position, this.#acc_m, arrival_ms)
     this.#position = undefined
     this.#acc_m = undefined
     if (fix) this.report(fix)

@@ -1,5 +1,5 @@
 /**
- * What the receiver says in sentences of its own (`PQTM…`), decoded.
+ * The receiver's own sentences (`PQTM…`), decoded.
  * @see Quectel LG290P & LGx80P GNSS Protocol Specification; each is held against a recording of an LG290P
  */
 import { encodeNmea, geodeticToEcef } from 'rtk-base/gnss'

@@ -1,4 +1,4 @@
-/** A Septentrio receiver as a service: what it says, and how it is made a base. */
+/** A Septentrio receiver as a service: its reports, and the commands that make it a base. */
 import { sbf, septentrioReply } from 'rtk-base/gnss'
 import {
   type Answer,
@@ -12,7 +12,7 @@ import {
 } from 'rtk-base/link'
 import { type PluginContext, unavailable } from 'rtk-base/plugin'
 import type { Receiver, ReceiverIdentity } from 'rtk-base/services'
-import * as said from './blocks.js'
+import * as blocks from './blocks.js'
 import { type Block, command, commandInput, type Reply, readBlock, readReply } from './framing.js'
 import { modeCommands, outputCommands } from './plan.js'
 import { satellitesOf } from './sky.js'
@@ -20,9 +20,9 @@ import { satellitesOf } from './sky.js'
 const tries = 3
 /** Characters of the listing that names the receiver: it has some thousand. */
 const longestListing = 65_536
-/** After a soft reset it answers within 7 s. */
+/** After a soft reset the receiver answers within 7 s. */
 const restart_ms = 7_000
-/** Without these it is no base. */
+/** Commands without which the receiver is no base. */
 const needed = /^set(DataInOut|SBFOutput|RTCMv3Output|StaticPosCartesian|PVTMode)/
 const identification = 'lstInternalFile, Identification'
 
@@ -142,7 +142,7 @@ export class SeptentrioReceiver extends CommandReceiver<Reply> {
 
   // ── how it is made a rover or a base ──────────────────────────────────────────────────────────────────────────────
 
-  /** Ends a base at another position: it would send that as soon as its outputs are set. */
+  /** Ends a base at another position: the receiver would send that position as soon as its outputs are set. */
   protected async prepare({ target }: Wanted): Promise<string[]> {
     const held = await this.readMode()
     return !held || !isSame(held, target) ? this.send(modeCommands({ mode: 'rover' }), { needed, check: () => {} }) : []
@@ -170,25 +170,25 @@ export class SeptentrioReceiver extends CommandReceiver<Reply> {
 
   #block(block: Block, arrival_ms: number): void {
     const { id } = block
-    if (id === said.ids.measEpoch) this.#measured = block
-    else if (id === said.ids.channelStatus) this.#status = block
-    else if (id === said.ids.posCovCartesian) this.#accuracy = block
-    else if (id === said.ids.pvtCartesian) this.#position(block, arrival_ms)
-    else if (id === said.ids.satVisibility) this.#sky(block, arrival_ms)
-    else if (id === said.ids.receiverTime) this.#time(block)
-    else if (id === said.ids.receiverStatus) this.#running(block)
-    else if (id === said.ids.rfStatus) {
-      const { bands, spoofing } = said.interferenceOf(block) ?? {}
+    if (id === blocks.ids.measEpoch) this.#measured = block
+    else if (id === blocks.ids.channelStatus) this.#status = block
+    else if (id === blocks.ids.posCovCartesian) this.#accuracy = block
+    else if (id === blocks.ids.pvtCartesian) this.#position(block, arrival_ms)
+    else if (id === blocks.ids.satVisibility) this.#sky(block, arrival_ms)
+    else if (id === blocks.ids.receiverTime) this.#time(block)
+    else if (id === blocks.ids.receiverStatus) this.#running(block)
+    else if (id === blocks.ids.rfStatus) {
+      const { bands, spoofing } = blocks.interferenceOf(block) ?? {}
       if (bands) this.events.interference.emit(bands)
       if (spoofing) this.events.spoofing.emit(spoofing)
     }
   }
 
-  /** Its covariance comes behind it: that of the second before is as good. */
+  /** The covariance of a position comes behind it: that of the second before is as good. */
   #position(block: Block, arrival_ms: number): void {
-    const acc_m = this.#accuracy && said.accuracyOf(this.#accuracy)
+    const acc_m = this.#accuracy && blocks.accuracyOf(this.#accuracy)
     this.#accuracy = undefined
-    this.report(said.fixOf(block, { acc_m, leap_s: this.#leap_s }, arrival_ms))
+    this.report(blocks.fixOf(block, { acc_m, leap_s: this.#leap_s }, arrival_ms))
   }
 
   #sky(visible: Block, arrival_ms: number): void {
@@ -201,14 +201,14 @@ export class SeptentrioReceiver extends CommandReceiver<Reply> {
   }
 
   #time(block: Block): void {
-    const time = said.timeOf(block)
+    const time = blocks.timeOf(block)
     if (!time) return
     this.#leap_s = time.leap_s
     this.reportTime(time.utc_s)
   }
 
   #running(block: Block): void {
-    const status = said.statusOf(block)
+    const status = blocks.statusOf(block)
     if (!status) return
     const { uptime_s, drawsCurrent } = status
     if (this.#uptime && uptime_s < this.#uptime.s) {

@@ -1,5 +1,5 @@
 /**
- * What the receiver says, decoded. Layouts by the Unicore N4 Reference Commands Manual; each is held against a recording of a UM980.
+ * Messages of the receiver, decoded. Layouts by the Unicore N4 Reference Commands Manual; each is held against a recording of a UM980.
  */
 import { geodeticToEcef, gpsToUnix } from 'rtk-base/gnss'
 import type { Answer } from 'rtk-base/link'
@@ -22,8 +22,8 @@ export const bestSat = 1041
 
 /** The answer to a command, which has no values. Undefined: the line is no answer to this command. */
 export function answerTo(asked: string, line: string): Answer | undefined {
-  const [, said, answer] = /^\$command,(.*),response: ?(.*)$/.exec(line) ?? []
-  if (said?.toUpperCase() !== asked.toUpperCase()) return undefined
+  const [, command, answer] = /^\$command,(.*),response: ?(.*)$/.exec(line) ?? []
+  if (command?.toUpperCase() !== asked.toUpperCase()) return undefined
   return answer === 'OK' ? [] : answer || 'it failed'
 }
 
@@ -62,8 +62,8 @@ export function modeOf(line: string): ReceiverTarget | { mode: 'survey-in' } | u
 
 /** The value of a line of `CONFIG`, such as `2` of `$CONFIG,SIGNALGROUP,CONFIG SIGNALGROUP 2`. */
 export function configOf(name: string, line: string): string | undefined {
-  const [, said, value] = /^\$CONFIG,([^,]*),(?:CONFIG )?\S+ ?(.*)$/.exec(line) ?? []
-  return said === name ? value : undefined
+  const [, setting, value] = /^\$CONFIG,([^,]*),(?:CONFIG )?\S+ ?(.*)$/.exec(line) ?? []
+  return setting === name ? value : undefined
 }
 
 // ── logs ────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -1,4 +1,4 @@
-/** A Unicore receiver as a service: what it says, and how it is made a base. */
+/** A Unicore receiver as a service: its reports, and the commands that make it a base. */
 import { unicoreLine, unicoreLog } from 'rtk-base/gnss'
 import {
   type Answer,
@@ -13,15 +13,15 @@ import {
 import { type PluginContext, unavailable } from 'rtk-base/plugin'
 import type { Receiver, ReceiverIdentity } from 'rtk-base/services'
 import { command, type Log, readLine, readLog } from './framing.js'
-import * as said from './messages.js'
+import * as messages from './messages.js'
 import { modeCommand, outputCommands, signalGroupOf } from './plan.js'
 
 const tries = 3
 /** A change of the signal group restarts the receiver; in recordings it answers again after 5 s. */
 const restart_ms = 5_000
-/** How long after `MODE BASE` its CONFIG says that it refuses the position. */
+/** Time from `MODE BASE` until the answer to CONFIG tells a refused position. */
 const judged_ms = 1_000
-/** Without these it is no base. */
+/** Commands without which the receiver is no base. */
 const needed = /^(BESTNAVB|RTCM1005|RTCM107)/
 
 export class UnicoreReceiver extends CommandReceiver {
@@ -48,29 +48,29 @@ export class UnicoreReceiver extends CommandReceiver {
   }
 
   protected answerTo(text: string, line: string): Answer | undefined {
-    return said.answerTo(text, line)
+    return messages.answerTo(text, line)
   }
 
   protected whoIsIt(): Promise<Partial<ReceiverIdentity> | undefined> {
-    return this.dialog.ask(command('VERSIONA'), said.versionOf, tries)
+    return this.dialog.ask(command('VERSIONA'), messages.versionOf, tries)
   }
 
   protected readMode(): ReturnType<Receiver['readTarget']> {
-    return this.dialog.ask(command('MODE'), said.modeOf, tries)
+    return this.dialog.ask(command('MODE'), messages.modeOf, tries)
   }
 
   #signalGroup(): Promise<string | undefined> {
-    return this.dialog.ask(command('CONFIG'), (line) => said.configOf('SIGNALGROUP', line), tries)
+    return this.dialog.ask(command('CONFIG'), (line) => messages.configOf('SIGNALGROUP', line), tries)
   }
 
-  /** Whether its configuration says that the position is not correct; undefined: no answer. */
+  /** Whether the receiver's configuration calls the position not correct; undefined: no answer. */
   #refusesPosition(): Promise<boolean | undefined> {
     // The answer to MASK comes after that to CONFIG.
     return this.dialog.ask(
       command('CONFIG\r\nMASK'),
       (line) => {
         if (line.startsWith('$CONFIG,') && /not correct/i.test(line)) return true
-        return said.configOf('MASK', line) === undefined ? undefined : false
+        return messages.configOf('MASK', line) === undefined ? undefined : false
       },
       tries,
     )
@@ -79,7 +79,7 @@ export class UnicoreReceiver extends CommandReceiver {
   async restart(): Promise<void> {
     const { life } = this
     const answer = await this.ask('RESET', 1)
-    // It may have restarted before it answered.
+    // The receiver may have restarted before it answered.
     if (answer === undefined && life === this.life) throw unavailable('the receiver does not answer')
     if (typeof answer === 'string') throw unavailable(this.refusal('RESET', answer))
   }
@@ -128,26 +128,26 @@ export class UnicoreReceiver extends CommandReceiver {
 
   #line(line: string): void {
     // The end of a restart.
-    if (said.isGreeting(line)) this.restarted()
-    const version = said.versionOf(line)
+    if (messages.isGreeting(line)) this.restarted()
+    const version = messages.versionOf(line)
     if (version) this.identified(version)
     this.dialog.hear(line)
   }
 
   #log(log: Log, arrival_ms: number): void {
-    if (log.id === said.bestNav) this.report(said.fixOf(log, arrival_ms))
-    else if (log.id === said.recTime) this.reportTime(said.utcOf(log))
-    else if (log.id === said.satsInfo) {
+    if (log.id === messages.bestNav) this.report(messages.fixOf(log, arrival_ms))
+    else if (log.id === messages.recTime) this.reportTime(messages.utcOf(log))
+    else if (log.id === messages.satsInfo) {
       // Without BESTSAT it is unknown which are used.
       this.#sky(new Set(), arrival_ms)
       this.#seen = log
-    } else if (log.id === said.bestSat) this.#sky(said.usedSatellitesOf(log), arrival_ms)
+    } else if (log.id === messages.bestSat) this.#sky(messages.usedSatellitesOf(log), arrival_ms)
   }
 
   #sky(used: ReadonlySet<string>, arrival_ms: number): void {
     const tow_ms = this.#seen?.time?.tow_ms
     if (!this.#seen || tow_ms === undefined) return
-    const satellites = said.satellitesOf(this.#seen, used)
+    const satellites = messages.satellitesOf(this.#seen, used)
     this.#seen = undefined
     this.reportSatellites({ tow_ms, arrival_ms, hasSignals: true, satellites })
   }

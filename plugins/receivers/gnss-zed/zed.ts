@@ -120,7 +120,7 @@ export class ZedReceiver extends ReceiverDriver<UbxMessage> {
 
   // ── the language of the family ────────────────────────────────────────────────────────────────────────────────────
 
-  /** It takes the port of the receiver that is in use to configure it. */
+  /** Configuring the receiver takes its port in use. */
   protected override get isKnown(): boolean {
     return this.#known !== undefined
   }

@@ -9,13 +9,13 @@ export interface Applied {
   written: number
   /** Names of keys that the receiver rejects. */
   refused: string[]
-  /** Those of them that every known firmware should have. */
+  /** The refused keys that every known firmware should have. */
   unexpected: string[]
   /** The differences found, as `KEY was 0, not 1`. */
   differences: string[]
 }
 
-/** Why a base could not be configured, for people. */
+/** A base could not be configured; the message is for people. */
 export class NotConfigured extends Error {}
 /** The receiver does not answer; its configuration is unknown. */
 export class NoAnswer extends NotConfigured {
@@ -32,7 +32,7 @@ interface Held {
   refused: number[]
 }
 
-/** @throws NotConfigured when it does not answer, refuses a required key, or holds something else afterwards */
+/** @throws NotConfigured if the receiver does not answer, refuses a required key, or holds another value afterwards */
 export async function apply(dialog: UbxDialog, timers: Timers, steps: readonly Step[]): Promise<Applied> {
   const applied: Applied = { written: 0, refused: [], unexpected: [], differences: [] }
   const written: [Step, ubx.ConfigPair[]][] = []
@@ -68,7 +68,7 @@ function note(applied: Applied, step: Step, keys: readonly number[]): void {
   if (!step.mayLack) applied.unexpected.push(...names)
 }
 
-/** Everything in as few questions as possible; undefined where one of them was refused. */
+/** The values of all steps in as few questions as possible; undefined: one of the questions was refused. */
 async function readAll(dialog: UbxDialog, steps: readonly Step[]): Promise<Map<number, ubx.ConfigValue> | undefined> {
   const keys = steps.flatMap(({ pairs }) => pairs.map(([key]) => key))
   const values = await dialog.values(keys, 'ram')
@@ -80,7 +80,7 @@ function heldOf(step: Step, known: Map<number, ubx.ConfigValue> | undefined): He
   return known && step.pairs.every(([key]) => known.has(key)) ? { values: known, refused: [] } : undefined
 }
 
-/** One question; when it is refused one for each key, so that the culprit has a name. */
+/** The values of a step in one question. If it is refused, each key is asked for alone, to name the refused ones. */
 async function readStep(dialog: UbxDialog, { pairs }: Step): Promise<Held> {
   const values = new Map<number, ubx.ConfigValue>()
   const refused: number[] = []

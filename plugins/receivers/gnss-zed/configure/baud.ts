@@ -6,7 +6,7 @@ import { type Edges, pause } from 'rtk-base/link'
 import type { UbxDialog } from '../link/ubx-dialog.js'
 import * as ubx from '../ubx/index.js'
 
-/** The line as far as its rate goes. */
+/** The part of the line that a change of the rate needs. */
 export interface RateLine {
   /** 0 where the line has none. */
   readonly baud: number
@@ -15,9 +15,9 @@ export interface RateLine {
   write(bytes: Uint8Array): boolean
 }
 
-/** So long the last bytes are on their way at the lowest usual rate, and the receiver sets its UART. */
+/** Time in which the last bytes arrive at the lowest usual rate, and the receiver sets its UART. */
 const drain_ms = 150
-/** In less time than it takes a link to count as silent. */
+/** Polls after a change: together they take less time than a link needs to count as silent. */
 const polls = 2
 
 export type RateChange = 'raised' | 'refused' | 'lost'
@@ -41,7 +41,7 @@ export async function raiseRate(
   await pause(timers, drain_ms)
   await line.setBaud(baud)
   if (await answers()) return 'raised'
-  // It may hear what we don't: back, in case it went there.
+  // The receiver may have taken the new rate although its answers do not arrive: sends it back to the old one.
   order(before)
   await pause(timers, drain_ms)
   await line.setBaud(before)

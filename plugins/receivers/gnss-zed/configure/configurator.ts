@@ -1,4 +1,4 @@
-/** Makes a base of the receiver, and reads what it is: the one place that writes to its configuration. */
+/** Makes a base of the receiver, and reads its configuration: the only writer of the configuration. */
 import { sameEcef } from 'rtk-base/gnss'
 import { pause, type Wanted } from 'rtk-base/link'
 import { type PluginContext, unavailable } from 'rtk-base/plugin'
@@ -23,10 +23,10 @@ export interface Known {
 const errorCode = 'receiver-config'
 /** CFG-NAVHPG-DGNSSMODE: no whole ambiguities, or whole ones where possible. */
 const dgnssMode = { key: ubx.keyId('CFG-NAVHPG-DGNSSMODE'), float: 2, fixed: 3 } as const
-/** Without whole ambiguities for so long it has forgotten those it had. */
+/** Time without whole ambiguities after which the receiver has forgotten the old ones. */
 const float_ms = 10_000
 const changedCode = 'receiver-changed'
-/** A change from outside is shown for so long after the last one. */
+/** The error of a change from outside ends this long after the last change. */
 const changedShown_ms = 600_000
 
 export class Configurator {
@@ -35,11 +35,11 @@ export class Configurator {
   readonly #line: RateLine
   readonly #options: ConfigOptions
   readonly #correctionMaxAge_s: () => number
-  /** Rates that this line did not carry. */
+  /** Rates that the line did not carry. */
   readonly #badRates = new Set<number>()
   /** Names of keys that this receiver rejected: they are not asked for again until the next configuration. */
   #lacks: ReadonlySet<string> = new Set()
-  /** Those of them that every known firmware has. */
+  /** The rejected keys that every known firmware has. */
   #unexpected: readonly string[] = []
   #endOfChanged: () => void = () => {}
 
@@ -86,9 +86,9 @@ export class Configurator {
   }
 
   /**
-   * Reads everything again that was configured and sets back what is different.
-   * @param expected the change is our own: a setting
-   * @returns why it has to be configured again from the start; '' when it need not
+   * Reads all configured keys again and sets back the ones that differ.
+   * @param expected a difference is our own: a setting of the station changed
+   * @returns why the receiver has to be configured again from the start; '': it need not
    */
   async verify(wanted: Wanted, known: Known, expected: boolean): Promise<string> {
     const steps = this.#fittingPlan(wanted, known)
@@ -111,7 +111,7 @@ export class Configurator {
     return this.#unexpected
   }
 
-  /** The signals it is configured to track; undefined if it does not report them. */
+  /** The signals that the receiver is configured to track; undefined: it does not report them. */
   async expectedSignals(): Promise<ubx.ExpectedSignals | undefined> {
     const values = await this.#dialog.values([ubx.everySignalKey], 'ram')
     return values === undefined || values === 'refused' ? undefined : ubx.expectedSignals(values)
@@ -128,7 +128,7 @@ export class Configurator {
     }
   }
 
-  /** Whole ambiguities are given up for some seconds. @throws RTK_ERR_UNAVAILABLE when the receiver does not accept that */
+  /** Makes the receiver give up whole ambiguities for some seconds. @throws RTK_ERR_UNAVAILABLE if the receiver does not accept that */
   async resetAmbiguities(): Promise<void> {
     await this.#searchMode(dgnssMode.float)
     await pause(this.#ctx.timers, float_ms)
@@ -141,13 +141,13 @@ export class Configurator {
     if (!accepted) throw unavailable(`the receiver does not accept CFG-NAVHPG-DGNSSMODE ${value}`)
   }
 
-  /** The mode that it holds; undefined when it does not answer. */
+  /** The mode and position that the receiver holds; undefined: no answer. */
   async read(): Promise<ReceiverTarget | { mode: 'survey-in' } | undefined> {
     const values = await this.#dialog.values(tmodeKeys, 'ram')
     return values === undefined || values === 'refused' ? undefined : targetOf(values)
   }
 
-  /** It rejects a station ID, as firmware before HPG 1.13 may, and always sends 0. */
+  /** The receiver rejects a station ID, as firmware before HPG 1.13 may, and always sends 0. */
   get lacksStationId(): boolean {
     return this.#lacks.has('CFG-RTCM-DF003_OUT')
   }
@@ -172,7 +172,7 @@ export class Configurator {
     return isSerial ? lineLoad(bytesPerSecond(steps, port), baud) : 0
   }
 
-  /** For people: the receiver has to send more than the line carries; '' it has not. */
+  /** The text of the error if the receiver has to send more than the line carries; '': the line is fast enough. */
   #overload(steps: readonly Step[], known: Known): string {
     const load = this.#load(steps, known)
     if (load <= 1) return ''

@@ -12,9 +12,9 @@ export interface Firmware {
   readonly nav2: boolean
   /** MON-HW, for where MON-RF is refused. */
   readonly monHw: boolean
-  /** Its signals come in plans. */
+  /** The signals are chosen by signal plans. */
   readonly signalPlans: boolean
-  /** The nearest firmware that the driver knows, where this is another one; '' this is known. */
+  /** The nearest known firmware, if this one is not known; '': it is known. */
   readonly takenFor: string
 }
 

@@ -2,7 +2,7 @@
 import { messageOutKey, type OutputMessage, type PortName } from '../ubx/keys.js'
 import type { Step } from './plan.js'
 
-/** The load of a line that still leaves room for answers, and that an epoch does not wait for another. */
+/** The highest load that leaves room for answers, and at which no epoch waits for the one before. */
 export const maxLoad = 0.6
 /** Common UART rates, ascending. */
 const usualRates = [9600, 19_200, 38_400, 57_600, 115_200, 230_400, 460_800, 921_600]
@@ -45,7 +45,7 @@ export function bytesPerSecond(steps: readonly Step[], port: PortName): number {
   let bytes = 0
   for (const [message, size] of Object.entries(sizes) as [`${OutputMessage}`, number][]) {
     const rate = rates.get(messageOutKey(message, port)) ?? 0
-    // All of it may fall into one second, whatever its rate.
+    // Messages of all rates may fall into the same second.
     if (rate > 0) bytes += size
   }
   return bytes

@@ -1,6 +1,6 @@
 /**
  * The configuration of a base as steps in write order. A step is one message, because one rejected key rejects the whole message.
- * So everything a base requires is together, everything else alone.
+ * So the keys that a base requires are in one message each for time mode and outputs, and every other setting is alone.
  */
 import { type BaseSettings, tracks, type Wanted } from 'rtk-base/link'
 import type { SwitchableConstellation } from 'rtk-base/services'
@@ -43,15 +43,15 @@ export interface Step {
   /** For people. */
   name: string
   pairs: readonly ConfigPair[]
-  /** Without it there is no base: a rejection fails the configuration. */
+  /** A base needs the step: a rejection fails the configuration. */
   required: boolean
   /** Written as a whole as soon as one value differs. */
   whole?: boolean
   /** Some firmware has it and some does not: a rejection is only logged. */
   mayLack?: boolean
-  /** How long the receiver needs after it, milliseconds. */
+  /** Time that the receiver needs after the step, milliseconds. */
   settle_ms?: number
-  /** The alternative if it is rejected. */
+  /** The alternative if the step is rejected. */
   fallback?: Step
 }
 
@@ -78,7 +78,7 @@ const notNeeded: readonly OutputMessage[] = [
   'TIM-TP',
 ]
 
-/** Without these nothing can be shown; every F9P firmware knows them. */
+/** Messages without which nothing can be shown; every F9P firmware knows them. */
 const shown = ['NAV-PVT', 'NAV-HPPOSECEF', 'NAV-STATUS', 'NAV-SAT'] as const
 
 /** Enabled at each new link, in any mode of the receiver. */
@@ -177,7 +177,7 @@ export function planOf({ port, firmware, wanted, options, extras, correctionMaxA
   return steps
 }
 
-/** The receiver holds it in one byte. */
+/** The receiver holds the time limit in one byte. */
 const timeout_s = (seconds: number) => Math.min(255, Math.max(1, Math.round(seconds)))
 
 const otherPorts = (own: PortName) => (Object.keys(portOffset) as PortName[]).filter((port) => port !== own)
@@ -202,7 +202,7 @@ const enables: readonly (readonly [SwitchableConstellation, readonly number[]])[
   ['glonass', [keyId('CFG-SIGNAL-GLO_ENA')]],
 ]
 
-/** Empty: as the receiver has them. Firmware without GLONASS is only asked for it if a person wants it, so that its refusal is reported. */
+/** The pairs that switch constellations. Empty: the receiver keeps its own. Firmware without GLONASS is only asked for it if a person wants it, so that its refusal is reported. */
 function signalPairs(settings: BaseSettings, { glonass }: Firmware): ConfigPair[] {
   if (!settings.constellations) return []
   return enables

@@ -3,12 +3,12 @@ import type { ReceiverMode } from 'rtk-base/services'
 
 /** The receiver's clock may be read a little early or late. */
 const play_ms = 1000
-/** It is 32 bits wide: it starts again at 0 after 49.7 days, and differs a little from our own clock by then. */
+/** The receiver's clock is 32 bits wide: it starts again at 0 after 49.7 days, and differs a little from our own clock by then. */
 const round_ms = 2 ** 32
 const roundPlay_ms = 5000
 /** No navigation message for this long on a live link: the receiver restarted and lost its configuration. */
 const missing_ms = 8000
-/** One or two epochs after a change may still be of the previous mode; this long is something else. */
+/** One or two epochs after a change may still be of the previous mode; epochs of another mode for this long show a change from outside. */
 const otherMode_ms = 30_000
 
 export class RestartWatch {

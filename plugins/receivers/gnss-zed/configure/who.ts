@@ -4,14 +4,14 @@ import * as ubx from '../ubx/index.js'
 import { type Firmware, firmwareOf } from './firmware.js'
 
 export interface Answerer {
-  /** `ZED-F9P`; '' if it does not say. */
+  /** `ZED-F9P`; '': the firmware does not name it. */
   module: string
   firmware: Firmware
-  /** Which port of the receiver we speak through; undefined while that is not known. */
+  /** The port of the receiver in use; undefined while unknown. */
   port: ubx.PortName | undefined
 }
 
-/** Undefined without an answer. Other readers of the messages get version and unique ID too. */
+/** Asks for version, unique ID and port. The decoder gets version and unique ID too. Undefined: no answer. */
 export async function whoIsThere(dialog: UbxDialog): Promise<Answerer | undefined> {
   const version = await dialog.poll(ubx.monVer)
   if (!version) return undefined
@@ -20,7 +20,7 @@ export async function whoIsThere(dialog: UbxDialog): Promise<Answerer | undefine
   return { module: identity?.module ?? '', firmware: firmwareOf(identity), port: await ownPort(dialog) }
 }
 
-/** Header and checksum of a poll, which is all that we send between two looks. */
+/** Header and checksum of a poll, the only bytes that are sent between two readings of the counters. */
 const poll_bytes = 8
 
 /** The port whose receive counter grows with our polls; the counter of a radio's port grows differently. */

@@ -24,7 +24,7 @@ interface Pending {
 type Place = Pick<ReceiverFix, 'position' | 'lat' | 'lon' | 'alt' | 'acc_m'>
 
 const patience_ms = 300
-/** GGA alone is used when UBX has carried no position for this long. */
+/** Time without a position in UBX after which GGA alone is used. */
 const ubxOnly_ms = 3000
 
 const fixNames: readonly GpsFix[] = ['none', 'dead-reckoning', '2d', '3d', '3d-dr', 'time']

@@ -47,7 +47,7 @@ export class ReceiverFacts {
   /** By the last MON-VER. */
   firmware: Firmware | undefined
   startTimes: { uptime_s: number; timeToFirstFix_s: number } | undefined
-  /** Its own survey-in. */
+  /** The receiver's own survey-in. */
   survey: OwnSurvey | undefined
   /** Of the newest 1005 or 1006. */
   stationId: number | undefined

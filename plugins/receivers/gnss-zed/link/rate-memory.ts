@@ -2,7 +2,7 @@ import type { PluginContext } from 'rtk-base/plugin'
 
 const key = 'baud'
 
-/** The line rate that worked, so that the next start of the service need not look for it. */
+/** The line rate that worked, so that the next start of the service need not search for it. */
 export class RateMemory {
   readonly #ctx: PluginContext
   #kept: number | undefined
