@@ -8,6 +8,8 @@ export interface Reception {
   readonly antenna: AntennaStatus
   /** Last report for the worst band. */
   readonly jamming: Jamming
+  /** Interference of `warning` or `critical`, for several seconds, or until a moment ago. */
+  readonly interfered: boolean | undefined
   /** Interference too strong for the receiver, for several seconds, or until a moment ago. */
   readonly jammed: boolean | undefined
   readonly spoofing: Spoofing
@@ -19,7 +21,7 @@ export interface Reception {
   readonly satellitesVisible: number | undefined
   /** Why an operator option (`antennaHold`, `spoofedHold`) holds RTCM back; '' if not. */
   readonly held: '' | 'antenna' | 'spoofed'
-  /** `antenna`, `jammed`, `spoofed`, `held` or the state of the receiver changed. */
+  /** `antenna`, `interfered`, `jammed`, `spoofed`, `held` or the state of the receiver changed. */
   readonly onState: Event<void>
 }
 export const reception = defineService<Reception>('reception')

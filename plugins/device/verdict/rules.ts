@@ -8,11 +8,9 @@ import type {
   AntennaStatus,
   ChosenReference,
   ErrorValues,
-  Jamming,
   Link,
   NeighbourCheck,
   ProcedureWish,
-  Spoofing,
   StationError,
 } from 'rtk-base/services'
 
@@ -28,8 +26,8 @@ export interface Facts {
   /** What a person asked for and the station is doing. */
   asked?: ProcedureWish | undefined
   antenna: AntennaStatus
-  jamming: Jamming
-  spoofing: Spoofing
+  interfered: boolean | undefined
+  spoofed: boolean | undefined
   /** Of the phases, in 5 minutes. */
   slips_percent: number | undefined
   satellitesUsed: number | undefined
@@ -70,8 +68,6 @@ const when = (holds: boolean, why: string, advice: string, values?: ErrorValues,
 const stopped = (facts: Facts) => !facts.isSending
 /** Readings that come and go with single satellites and pulses; verdict-watch.ts waits until they last. */
 export const isFew = (satellites: number | undefined): boolean => satellites !== undefined && satellites < fewSatellites
-export const isJammed = (jamming: Jamming): boolean => jamming === 'warning' || jamming === 'critical'
-export const isSpoofed = (spoofing: Spoofing): boolean => spoofing === 'indicated' || spoofing === 'multiple'
 
 /** What comes before the first RTCM: what a person asked for, else the step, by the status of the procedure. */
 const beginnings: Readonly<Record<string, string>> = {
@@ -191,9 +187,9 @@ export const rules: readonly Rule[] = [
   [
     'spoofing',
     'degraded',
-    ({ spoofing }) =>
+    ({ spoofed }) =>
       when(
-        isSpoofed(spoofing),
+        spoofed === true,
         'satellite signals look spoofed',
         'find out what transmits nearby; do not trust the positions meanwhile',
       ),
@@ -201,9 +197,9 @@ export const rules: readonly Rule[] = [
   [
     'jamming',
     'degraded',
-    ({ jamming }) =>
+    ({ interfered }) =>
       when(
-        isJammed(jamming),
+        interfered === true,
         'something interferes with the satellite signals',
         'look for transmitters, cameras and switching power supplies near the antenna',
       ),

@@ -14,9 +14,9 @@ import {
   rtcmStream,
   station,
 } from 'rtk-base/services'
+import { Steady } from 'rtk-base/time'
 import type { BaseState } from './base-state.js'
-import { type Facts, isFew, isJammed, isSpoofed, type Judgement, judge } from './rules.js'
-import { Steady } from './steady.js'
+import { type Facts, isFew, type Judgement, judge } from './rules.js'
 
 /** Metrics that raise no event, such as the number of satellites, are looked at so often. */
 const look_ms = 2_000
@@ -31,8 +31,6 @@ export class VerdictWatch implements BaseVerdict {
   readonly #ctx: PluginContext
   readonly #state: BaseState
   readonly #changed: EventSource<void>
-  readonly #jamming = new Steady(isJammed, 5_000, 30_000)
-  readonly #spoofing = new Steady(isSpoofed, 5_000, 60_000)
   #satellites = steadySatellites()
   #now: Judgement = {
     ...{ fitness: 'unfit', code: 'starting', why: 'the station starts', advice: 'wait up to 2 minutes' },
@@ -140,8 +138,8 @@ export class VerdictWatch implements BaseVerdict {
       asked: procedure?.asked,
       isListening: source?.mode === 'listening',
       antenna: received?.antenna ?? 'unknown',
-      jamming: this.#jamming.see(received?.jamming ?? 'unknown', now_ms),
-      spoofing: this.#spoofing.see(received?.spoofing ?? 'unknown', now_ms),
+      interfered: received?.interfered,
+      spoofed: received?.spoofed,
       slips_percent: received?.slips === undefined ? undefined : 100 * received.slips,
       satellitesUsed: isSending ? this.#satellites.see(satellitesUsed, now_ms) : satellitesUsed,
       // Not the service: while its plugin is reloaded it is there all the same.

@@ -124,6 +124,10 @@ export class Observed implements Reception {
     return this.radio.jamming(this.now_ms())
   }
 
+  get interfered(): boolean | undefined {
+    return this.jamming === 'unknown' && !this.radio.interfered ? undefined : this.radio.interfered
+  }
+
   get jammed(): boolean | undefined {
     return this.jamming === 'unknown' && !this.radio.jammed ? undefined : this.radio.jammed
   }
@@ -207,7 +211,7 @@ export class Observed implements Reception {
   }
 
   #report(): void {
-    const text = [this.antenna, this.radio.jammed, this.radio.spoofed, this.held].join(' ')
+    const text = [this.antenna, this.radio.interfered, this.radio.jammed, this.radio.spoofed, this.held].join(' ')
     if (text === this.#reported) return
     this.#reported = text
     this.#changed.emit()

@@ -1,45 +1,19 @@
 import { type BandReading, type Jamming, jammingStates, type Spoofing } from 'rtk-base/services'
+import { Steady } from 'rtk-base/time'
 
 /** Nothing came for this long: nothing is known. */
 const stale_ms = 10_000
 const jammed = { lasts_ms: 5_000, over_ms: 30_000 }
 const spoofed = { lasts_ms: 3_000, over_ms: 60_000 }
 
-/** A state that counts once it lasted, and until it was away for long enough. Pure. */
-export class Lasting {
-  readonly #lasts_ms: number
-  readonly #over_ms: number
-  #since_ms: number | undefined
-  #seen_ms = Number.NEGATIVE_INFINITY
-  #on: boolean = false
-
-  constructor({ lasts_ms, over_ms }: { lasts_ms: number; over_ms: number }) {
-    this.#lasts_ms = lasts_ms
-    this.#over_ms = over_ms
-  }
-
-  get on(): boolean {
-    return this.#on
-  }
-
-  /** The current observation. @returns whether it counts */
-  see(is: boolean, now_ms: number): boolean {
-    if (is) {
-      this.#since_ms ??= now_ms
-      this.#seen_ms = now_ms
-      if (now_ms - this.#since_ms >= this.#lasts_ms) this.#on = true
-    } else {
-      this.#since_ms = undefined
-      if (now_ms - this.#seen_ms >= this.#over_ms) this.#on = false
-    }
-    return this.#on
-  }
-}
+const lasting = ({ lasts_ms, over_ms }: { lasts_ms: number; over_ms: number }) =>
+  new Steady<boolean>((is) => is, lasts_ms, over_ms, false)
 
 /** Interference per band, and spoofing. A state counts once it has lasted, and ends some time after its last sign. */
 export class RadioWatch {
-  readonly #jammed = new Lasting(jammed)
-  readonly #spoofed = new Lasting(spoofed)
+  readonly #interfered = lasting(jammed)
+  readonly #jammed = lasting(jammed)
+  readonly #spoofed = lasting(spoofed)
   #bands: readonly BandReading[] = []
   #bandsAt_ms = Number.NEGATIVE_INFINITY
   #spoofing: Spoofing = 'unknown'
@@ -47,13 +21,18 @@ export class RadioWatch {
   /** The bands that were critical when `jammed` was last seen to be true. */
   #worst: readonly BandReading[] = []
 
+  /** Interference that degrades the reception or worse, for some seconds or until a moment ago. */
+  get interfered(): boolean {
+    return this.#interfered.value === true
+  }
+
   /** Interference is critical, for some seconds or until a moment ago. */
   get jammed(): boolean {
-    return this.#jammed.on
+    return this.#jammed.value === true
   }
 
   get spoofed(): boolean {
-    return this.#spoofed.on
+    return this.#spoofed.value === true
   }
 
   /** The bands that are jammed. */
@@ -82,6 +61,7 @@ export class RadioWatch {
     const critical = bands.filter(({ jamming }) => jamming === 'critical')
     if (critical.length > 0) this.#worst = critical
     this.#jammed.see(critical.length > 0, now_ms)
+    this.#interfered.see(critical.length > 0 || bands.some(({ jamming }) => jamming === 'warning'), now_ms)
   }
 
   takeSpoofing(state: Spoofing, now_ms: number): void {
@@ -92,7 +72,10 @@ export class RadioWatch {
 
   /** Called once a second: states that are no longer reported expire too. */
   tick(now_ms: number): void {
-    if (now_ms - this.#bandsAt_ms >= stale_ms) this.#jammed.see(false, now_ms)
+    if (now_ms - this.#bandsAt_ms >= stale_ms) {
+      this.#jammed.see(false, now_ms)
+      this.#interfered.see(false, now_ms)
+    }
     if (now_ms - this.#spoofingAt_ms >= stale_ms) this.#spoofed.see(false, now_ms)
   }
 }

@@ -216,6 +216,7 @@ t.test('the self-test', async (t) => {
   const reception = {
     antenna: 'ok',
     jamming: 'ok',
+    interfered: false,
     jammed: false,
     spoofing: 'none',
     spoofed: false,

@@ -4,7 +4,6 @@ import system from '../../../plugins/device/system/index.js'
 import { type BaseFacts, baseState, summaryOf } from '../../../plugins/device/verdict/base-state.js'
 import verdict from '../../../plugins/device/verdict/index.js'
 import { type Facts, judge, rules } from '../../../plugins/device/verdict/rules.js'
-import { Steady } from '../../../plugins/device/verdict/steady.js'
 import { failedOutputs } from '../../../plugins/device/verdict/verdict-watch.js'
 import httpApi from '../../../plugins/page/http-api/index.js'
 import gnssZed from '../../../plugins/receivers/gnss-zed/index.js'
@@ -13,6 +12,7 @@ import { speakerOf } from '../../../runtime/lib/page/ui/station/speaker.js'
 import { textFiles } from '../../../runtime/loader/texts.js'
 import { SimulatedMachine } from '../../../runtime/platform/ports/machine.js'
 import { packageRoot } from '../../../runtime/platform/release.js'
+import { Steady } from '../../../runtime/platform/time/steady.js'
 import { definePlugin } from '../../../runtime/plugin.js'
 import { type Fitness, gnssStatuses } from '../../../schemas/index.js'
 import {
@@ -316,8 +316,8 @@ const good: Facts = {
   errors: [],
   status: 'fixed',
   antenna: 'ok',
-  jamming: 'ok',
-  spoofing: 'none',
+  interfered: false,
+  spoofed: false,
   slips_percent: 0.2,
   satellitesUsed: 24,
   isListening: false,
@@ -381,8 +381,8 @@ t.test('the verdict', async (t) => {
     starting: [{ ...silent, base: 'starting', status: 'acquire' }, 'unfit'],
     silent: [{ ...silent, status: 'fault', ...error('gnss-fault', 'silences') }, 'unfit'],
     'antenna-line': [{ antenna: 'short' }, 'degraded'],
-    spoofing: [{ spoofing: 'multiple' }, 'degraded'],
-    jamming: [{ jamming: 'warning' }, 'degraded'],
+    spoofing: [{ spoofed: true }, 'degraded'],
+    jamming: [{ interfered: true }, 'degraded'],
     unwatched: [error('gnss-unwatched'), 'degraded'],
     unverified: [{ isListening: true }, 'degraded'],
     reference: [error('gnss-reference-doubtful', 'doubts'), 'degraded'],
@@ -458,7 +458,7 @@ t.test('the verdict', async (t) => {
     { code: 'silent', why: 'no RTCM goes out' },
     'an error with which RTCM keeps going out is not why there is none',
   )
-  const spoofed: Facts = { ...good, spoofing: 'multiple', ...error('gnss-spoofed') }
+  const spoofed: Facts = { ...good, spoofed: true, ...error('gnss-spoofed') }
   t.match(judge(spoofed), { fitness: 'degraded', code: 'spoofing' })
   const stalled = { code: 'base-degraded', why: 'no RTCM goes out: the receiver is stalled', advice: 'wait' }
   const why = [...spoofed.errors, { ...stalled, severity: 'degrades' as const }]
@@ -488,8 +488,8 @@ t.test('the verdict', async (t) => {
   const unknown: Facts = {
     ...good,
     antenna: 'unknown',
-    jamming: 'unknown',
-    spoofing: 'unknown',
+    interfered: undefined,
+    spoofed: undefined,
     slips_percent: undefined,
     satellitesUsed: undefined,
     reference: { method: 'manual', acc_m: undefined, isComplete: true },

@@ -2,7 +2,7 @@
 
 import t from 'tap'
 import { ReportedCorrections } from '../../../plugins/receivers/gnss/corrections.js'
-import { Lasting, RadioWatch } from '../../../plugins/receivers/gnss/radio-watch.js'
+import { RadioWatch } from '../../../plugins/receivers/gnss/radio-watch.js'
 import { SignalWatch } from '../../../plugins/receivers/gnss/signal-watch.js'
 import { apply } from '../../../plugins/receivers/gnss-zed/configure/apply.js'
 import { Configurator, type Known } from '../../../plugins/receivers/gnss-zed/configure/configurator.js'
@@ -338,14 +338,6 @@ function watched() {
   }
   return { watch, monRf: hear(0x0a, 0x38), monHw: hear(0x0a, 0x09), navStatus: hear(0x01, 0x03) }
 }
-
-t.test('a state counts after it lasted, and is over when it was away for long enough', async (t) => {
-  const lasting = new Lasting({ lasts_ms: 3000, over_ms: 60_000 })
-  t.same([lasting.see(true, 0), lasting.see(true, 2999), lasting.see(true, 3000)], [false, false, true])
-  t.same([lasting.see(false, 62_999), lasting.see(false, 63_000)], [true, false])
-  t.same([lasting.see(true, 70_000), lasting.see(false, 71_000), lasting.see(true, 72_000)], [false, false, false])
-  t.same([lasting.see(true, 74_999), lasting.see(true, 75_000)], [false, true], 'from its last beginning')
-})
 
 t.test('spoofing by the bytes of NAV-STATUS: after 3 s, until a minute after its last sign', async (t) => {
   const names = ['unknown', 'none', 'indicated', 'multiple']

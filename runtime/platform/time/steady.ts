@@ -12,13 +12,24 @@ export class Steady<T> {
   #bad_ms = 0
   #counts = false
 
-  constructor(isBad: (value: T) => boolean, lasts_ms: number, over_ms: number) {
+  /**
+   * @param lasts_ms a bad reading counts when it was bad for so long
+   * @param over_ms and until it was good for so long
+   * @param good the reading before the first one; undefined: a bad first one counts at once
+   */
+  constructor(isBad: (value: T) => boolean, lasts_ms: number, over_ms: number, good?: T) {
     this.#isBad = isBad
     this.#lasts_ms = lasts_ms
     this.#over_ms = over_ms
+    this.#good = good
   }
 
-  /** @returns the reading that counts: without a good one before it, a bad one does at once */
+  /** The reading that counts; undefined before the first one. */
+  get value(): T | undefined {
+    return this.#counts ? this.#bad : this.#good
+  }
+
+  /** @returns the reading that counts */
   see(value: T, now_ms: number): T {
     const passed_ms = now_ms - this.#seen_ms
     const change_ms = this.#wasBad ? passed_ms : (-passed_ms * this.#lasts_ms) / this.#over_ms
@@ -33,6 +44,6 @@ export class Steady<T> {
       this.#good = value
       if (now_ms - this.#badSeen_ms >= this.#over_ms) this.#counts = false
     }
-    return (this.#counts ? this.#bad : this.#good) as T
+    return this.value as T
   }
 }
