@@ -189,8 +189,6 @@ export const de: Texts = {
   'net.reason': 'Grund',
   'net.tried': 'Letztes Fenster',
   'net.curve': 'Abweichung je Tag (UTC), gemessene minus gemeldete Position',
-  'net.table': 'Tabelle der Tage',
-  'net.day': 'Tag (UTC)',
   'acceptance.title': 'Abnahmetests',
   'acceptance.none': 'Kein Abnahmetest dieser Station unter den letzten 200.',
   'acceptance.start': 'Abnahmetest',

@@ -189,8 +189,6 @@ export const en = {
   'net.reason': 'Reason',
   'net.tried': 'Last window',
   'net.curve': 'Offset of each day (UTC), measured minus announced position',
-  'net.table': 'Table of the days',
-  'net.day': 'Day (UTC)',
   'acceptance.title': 'Acceptance tests',
   'acceptance.none': 'No acceptance test of this station among the last 200.',
   'acceptance.start': 'Acceptance test',

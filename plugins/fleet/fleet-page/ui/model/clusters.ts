@@ -1,5 +1,7 @@
 /** Stations on a map, those that are close to each other as one mark. Web Mercator (EPSG:3857). Pure. */
+
 import Supercluster from 'supercluster'
+import type { Size } from '../../../../../runtime/lib/page/ui/parts/use-size.js'
 import type { StationRow, VerdictName } from '../fleet/api.js'
 import { verdictNow } from './filter.js'
 
@@ -16,10 +18,6 @@ export interface View {
   readonly lon: number
   /** As of tiles, an integer. */
   readonly zoom: number
-}
-export interface Size {
-  readonly width: number
-  readonly height: number
 }
 export interface Mark {
   readonly key: string

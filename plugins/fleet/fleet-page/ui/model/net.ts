@@ -1,7 +1,9 @@
 /** The net of a fleet on the map: lines between compared stations. Web Mercator (EPSG:3857). Pure. */
+
+import type { Size } from '../../../../../runtime/lib/page/ui/parts/use-size.js'
 import type { StationRow } from '../fleet/api.js'
 import type { Judgement, Net, Pair } from '../fleet/net-api.js'
-import { hasPlace, type Size, type View, worldOf, xOf, yOf } from './clusters.js'
+import { hasPlace, type View, worldOf, xOf, yOf } from './clusters.js'
 
 /** Lines that are drawn at the same time. */
 export const mostLines = 5_000

@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { figure, word } from '../../../../../runtime/lib/page/ui/i18n.js'
 import { tilesOf } from '../../../../../runtime/lib/page/ui/model/tiles.js'
+import { type Size, useSize } from '../../../../../runtime/lib/page/ui/parts/use-size.js'
 import { type StationRow, verdicts } from '../fleet/api.js'
 import { about, hasPart } from '../fleet/live.js'
 import { isNetShown, net } from '../fleet/net.js'
@@ -12,7 +13,6 @@ import {
   type Mark,
   marksOf,
   moved,
-  type Size,
   type View,
   within,
   worldOf,
@@ -21,7 +21,6 @@ import {
 } from '../model/clusters.js'
 import { drawnNet, placedNet } from '../model/net.js'
 import { NetLegend, NetLines, NetSwitch } from './net-lines.js'
-import { useSize } from './use-size.js'
 import { VerdictMark } from './verdict-mark.js'
 
 const step_px = 120

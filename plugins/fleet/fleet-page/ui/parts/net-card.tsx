@@ -28,7 +28,7 @@ export function NetCard({ serial }: { serial: string }) {
           <>
             {judgement ? <Judged judgement={judgement} /> : <Tone tone="idle">{t('net.never')}</Tone>}
             <Pairs serial={serial} pairs={pairs} />
-            {days.length > 1 && <NetCurve days={days} />}
+            {days.length > 1 && <NetCurve days={days} judgement={judgement} />}
           </>
         )}
       </Waiting>

@@ -245,9 +245,6 @@ export const de: Texts = {
   'trial.undo': 'Rückgängig',
 
   // Receiver and reference: survey, sky, rtcm, links, procedure, positions.
-  'plot.time': 'Zeit',
-  'plot.table': 'Als Tabelle',
-  'plot.summary': '{label}: {least} bis {most}, jetzt {last}.',
   'plot.young': '{title}: noch keine Werte. Die Station zeichnet alle 10 s einen auf.',
   'day.title': 'Letzte 24 Stunden',
   'day.young': 'Letzte {time}',

@@ -1,7 +1,6 @@
 /** Curves of the day for a plot and for its table. Pure. */
+import type { Values } from '../../../../../runtime/lib/page/ui/model/curves.js'
 import type { HistorySeries } from '../station/api.js'
-
-export type Values = readonly (number | null)[]
 
 /** UTC seconds of each value, oldest first: the newest one is of now. Without a credible clock they count back from 0. */
 export function timesOf({ t, interval_s, figures }: HistorySeries): number[] {
@@ -32,27 +31,6 @@ export const shareText = (percent: number): string => (percent === 0 ? '< 1 %' :
 
 export const hasValues = (values: Values | undefined): values is Values =>
   values?.some((value) => value !== null) === true
-
-/** Thins to a maximum number of rows, evenly, including the newest: for a readable table. */
-export function thinned(length: number, most: number): readonly number[] {
-  if (length <= most) return Array.from({ length }, (_, at) => at)
-  const step = (length - 1) / (most - 1)
-  return Array.from({ length: most }, (_, at) => Math.round(at * step))
-}
-
-export interface Extent {
-  readonly least: number
-  readonly most: number
-  /** Undefined: nothing is known now. */
-  readonly last: number | undefined
-}
-
-/** Undefined for a curve without a value. */
-export function extentOf(values: Values): Extent | undefined {
-  const known = values.filter((value) => value !== null)
-  if (known.length === 0) return undefined
-  return { least: Math.min(...known), most: Math.max(...known), last: values.at(-1) ?? undefined }
-}
 
 export const fitnessNames = ['unfit', 'degraded', 'fit', 'unknown'] as const
 export type FitnessName = (typeof fitnessNames)[number]

@@ -1,6 +1,7 @@
 import { Action } from '../../../../../runtime/lib/page/ui/parts/action.js'
 import { Card, FigureList, Tone, type ToneName } from '../../../../../runtime/lib/page/ui/parts/card.js'
 import { useLoaded } from '../../../../../runtime/lib/page/ui/parts/loaded.js'
+import { type Curve, Plot } from '../../../../../runtime/lib/page/ui/parts/plot.js'
 import {
   type Json,
   listAt,
@@ -17,7 +18,6 @@ import { percentOf, plainLimit_m, type SurveyNow, scatterOf, surveyOf } from '..
 import { forecastOf, purposeOf, roughly } from '../model/gnss/survey-forecast.js'
 import { SettingForm } from '../parts/forms/setting-form.js'
 import { ScatterPlot } from '../parts/plots/scatter-plot.js'
-import { type Curve, TimePlot } from '../parts/plots/time-plot.js'
 import { api } from '../station/api.js'
 import { curve, document$ } from '../station/live.js'
 import { SourceCard } from './source.js'
@@ -233,7 +233,7 @@ function AccuracyCurve({ survey }: { survey: SurveyNow }) {
   ]
   return (
     <Card title={t('survey.curve')}>
-      <TimePlot title={t('survey.curveText')} times={points.map(({ t }) => t)} curves={curves} isClock={false} isLog />
+      <Plot title={t('survey.curveText')} times={points.map(({ t }) => t)} curves={curves} kind="elapsed" isLog />
     </Card>
   )
 }

@@ -2,12 +2,12 @@
 import { Card, FigureList, Tone, type ToneName } from '../../../../../runtime/lib/page/ui/parts/card.js'
 import { DataTable } from '../../../../../runtime/lib/page/ui/parts/data-table.js'
 import { useLoaded } from '../../../../../runtime/lib/page/ui/parts/loaded.js'
+import { Plot } from '../../../../../runtime/lib/page/ui/parts/plot.js'
 import { type Json, listAt, textAt } from '../../../../../runtime/lib/page/ui/station/document.js'
 import { t, word } from '../i18n/index.js'
 import { enuText, lengthText } from '../i18n/lengths.js'
 import { sentence } from '../i18n/plugin-texts.js'
 import { api } from '../station/api.js'
-import { TimePlot } from './plots/time-plot.js'
 
 interface Enu {
   readonly east: number
@@ -76,11 +76,11 @@ function Movement({ curve: { days, name } }: { curve: Curve }) {
     values: days.map(({ offset }) => offset[part] * 1000),
   })
   return (
-    <TimePlot
+    <Plot
       title={t('neighbours.curve', { name })}
       times={days.map((day) => day.t)}
       curves={[of('east', 'main'), of('north', 'gps'), of('up', 'galileo')]}
-      isClock
+      kind="clock"
     />
   )
 }

@@ -6,13 +6,13 @@ import { Action } from '../../../../../runtime/lib/page/ui/parts/action.js'
 import { Card, FigureList, Tone } from '../../../../../runtime/lib/page/ui/parts/card.js'
 import { Field } from '../../../../../runtime/lib/page/ui/parts/form/field.js'
 import { useLoaded } from '../../../../../runtime/lib/page/ui/parts/loaded.js'
+import { Plot } from '../../../../../runtime/lib/page/ui/parts/plot.js'
 import { figure, moment, t, word } from '../i18n/index.js'
 import { enuText, lengthText } from '../i18n/lengths.js'
 import { sentence } from '../i18n/plugin-texts.js'
 import { isLastDayUsable, type RawDay, type RawFiles, usableDays } from '../model/raw-days.js'
 import { api, type Parameter } from '../station/api.js'
 import { SettingForm } from './forms/setting-form.js'
-import { TimePlot } from './plots/time-plot.js'
 import { ReportForm } from './report-form.js'
 
 interface Enu {
@@ -201,11 +201,11 @@ function Series({ ppp: { series } }: { ppp: Ppp }) {
     values: series.map(({ sigma }) => sigma[part] * 1000),
   })
   return (
-    <TimePlot
+    <Plot
       title={t('ppp.series')}
       times={times}
       curves={[curve('east', 'main'), curve('north', 'gps'), curve('up', 'galileo'), band('up', 'quiet')]}
-      isClock
+      kind="clock"
     />
   )
 }

@@ -1,6 +1,7 @@
+import type { Values } from '../../../../../../runtime/lib/page/ui/model/curves.js'
 import { Card } from '../../../../../../runtime/lib/page/ui/parts/card.js'
 import { t } from '../../i18n/index.js'
-import { hasValues, type Values } from '../../model/series.js'
+import { hasValues } from '../../model/series.js'
 import { CauseBands, dayBands, loadDay } from './cause-bands.js'
 import { CnoPlot, DayPlot, dayOf, dayTitle, useDay } from './day-plot.js'
 import { FitnessBand } from './fitness-band.js'

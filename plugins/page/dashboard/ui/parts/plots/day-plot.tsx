@@ -1,10 +1,10 @@
 /** Curves of the last 24 h, from the station's own history. */
 import { useEffect } from 'preact/hooks'
 import { type Loaded, useLoaded, Waiting } from '../../../../../../runtime/lib/page/ui/parts/loaded.js'
+import { type Curve, Plot } from '../../../../../../runtime/lib/page/ui/parts/plot.js'
 import { duration, t } from '../../i18n/index.js'
 import { coverage_s, day_s, hasValues, timesOf } from '../../model/series.js'
 import { api } from '../../station/api.js'
-import { type Curve, TimePlot } from './time-plot.js'
 
 export type DayCurve = Omit<Curve, 'values'> & {
   /** Of `GET /history`. */
@@ -59,7 +59,7 @@ export function DayPlot(props: {
           .filter(({ values }) => hasValues(values))
         const times = timesOf(series)
         if (shown.length === 0 || times.length < 2) return <p class="quiet">{t('plot.young', { title })}</p>
-        return <TimePlot title={title} times={times} curves={shown} isClock {...bounds} />
+        return <Plot title={title} times={times} curves={shown} kind="clock" {...bounds} />
       }}
     </Waiting>
   )

@@ -1,5 +1,6 @@
+import type { Values } from '../../../../../../runtime/lib/page/ui/model/curves.js'
 import { t } from '../../i18n/index.js'
-import { type FitnessName, segmentsOf, sharesOf, shareText, type Values } from '../../model/series.js'
+import { type FitnessName, segmentsOf, sharesOf, shareText } from '../../model/series.js'
 
 /** The better, the higher: the colour is not the only sign. */
 const heights: Readonly<Record<FitnessName, number>> = { fit: 30, degraded: 20, unfit: 10, unknown: 2 }

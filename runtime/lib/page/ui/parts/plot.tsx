@@ -1,25 +1,37 @@
 /** Curves over time, drawn; a table shows the same data. */
-import { useEffect, useRef, useState } from 'preact/hooks'
-import { type Axis, linearAxis, logAxis, timeAxis } from '../../../../../../runtime/lib/page/ui/model/axis.js'
-import { DataTable } from '../../../../../../runtime/lib/page/ui/parts/data-table.js'
-import { duration, figure, locale, moment, t } from '../../i18n/index.js'
-import { extentOf, thinned, type Values } from '../../model/series.js'
+import { useState } from 'preact/hooks'
+import { duration, figure, locale, moment, t } from '../i18n.js'
+import { type Axis, linearAxis, logAxis, timeAxis } from '../model/axis.js'
+import { extentOf, thinned, type Values } from '../model/curves.js'
+import { DataTable } from './data-table.js'
+import { useSize } from './use-size.js'
 
 export interface Curve {
   readonly label: string
   readonly values: Values
+  /** Standard deviations, for the table; 0: not known. */
+  readonly sigmas?: readonly number[]
   readonly unit: string
   readonly digits: number
   /** Of the class `stroke-…`, e.g. `main`. */
   readonly colour: string
 }
 
+/** Something that happened at a time. */
+export interface Note {
+  readonly t: number
+  readonly text: string
+}
+
+/** Seconds since the beginning; UTC seconds; UTC seconds of which each is a day. */
+type TimeKind = 'elapsed' | 'clock' | 'days'
+
 export interface PlotProps {
   readonly title: string
   readonly times: readonly number[]
   readonly curves: readonly Curve[]
-  /** Times are UTC seconds; else seconds since the beginning. */
-  readonly isClock: boolean
+  readonly kind: TimeKind
+  readonly notes?: readonly Note[]
   readonly isLog?: boolean
   /** The axis of values contains both. */
   readonly least?: number | undefined
@@ -30,16 +42,26 @@ export interface PlotProps {
 const dashes = ['none', '7 4', '2 3', '10 3 2 3']
 const dashOf = (at: number) => dashes[at % dashes.length]
 const tableRows = 25
+const day_s = 86_400
 
-export function TimePlot(props: PlotProps) {
-  const { curves, isClock, times, title } = props
+export function Plot(props: PlotProps) {
+  const { curves, kind, notes = [], times, title } = props
   const [under, setUnder] = useState<number>()
   return (
     <figure class="plot">
       <figcaption>{title}</figcaption>
-      <Legend curves={curves} at={under} time={under === undefined ? undefined : times[under]} isClock={isClock} />
+      <Legend curves={curves} at={under} time={under === undefined ? undefined : times[under]} kind={kind} />
       <Drawing {...props} under={under} point={setUnder} />
-      <Numbers title={title} times={times} curves={curves} isClock={isClock} />
+      {notes.length > 0 && (
+        <ul class="plain quiet">
+          {notes.map(({ t: at, text }) => (
+            <li key={at}>
+              {wholeTime(at, kind)}: {text}
+            </li>
+          ))}
+        </ul>
+      )}
+      <Numbers title={title} times={times} curves={curves} kind={kind} />
     </figure>
   )
 }
@@ -49,13 +71,16 @@ const [left, right, top, bottom] = [58, 26, 10, 30]
 const [mark_px, line_px] = [70, 30]
 
 function Drawing(props: PlotProps & { under: number | undefined; point: (at: number | undefined) => void }) {
-  const { curves, isClock, point, times, title, under } = props
-  const [width, place] = useWidth()
+  const { curves, kind, notes = [], point, times, title, under } = props
+  const [{ width }, place] = useSize({ width: 300, height })
   const [inner, tall] = [Math.max(1, width - left - right), height - top - bottom]
   const [from = 0] = times
   const to = times.at(-1) ?? from
-  const offset_s = isClock ? -new Date(to * 1_000).getTimezoneOffset() * 60 : 0
-  const across = timeAxis(from, to, inner / mark_px, offset_s)
+  const offset_s = kind === 'clock' ? -new Date(to * 1_000).getTimezoneOffset() * 60 : 0
+  // Marks of days stand at whole ones.
+  const room = kind === 'days' ? Math.max(1, Math.min(inner / mark_px, (to - from) / day_s)) : inner / mark_px
+  const whole = timeAxis(from, to, room, offset_s)
+  const across = kind === 'days' ? { ...whole, marks: whole.marks.filter((mark) => mark % day_s === 0) } : whole
   const up = valueAxis(props, tall / line_px)
   const x = (time: number) => (left + across.at(time) * inner).toFixed(1)
   const y = (value: number) => (top + (1 - up.at(value)) * tall).toFixed(1)
@@ -83,7 +108,7 @@ function Drawing(props: PlotProps & { under: number | undefined; point: (at: num
         ))}
         {across.marks.map((mark) => (
           <text key={mark} class="mark" x={x(mark)} y={height - 10}>
-            {timeText(mark, isClock, across.step)}
+            {timeText(mark, kind, across.step)}
           </text>
         ))}
         {curves.map(({ colour, label, values }, at) => (
@@ -94,6 +119,13 @@ function Drawing(props: PlotProps & { under: number | undefined; point: (at: num
             d={pathOf(values, (index, value) => `${x(times[index] ?? from)} ${y(value)}`, isDrawn(props))}
           />
         ))}
+        {notes
+          .filter((note) => note.t >= from && note.t <= to)
+          .map((note) => (
+            <path key={note.t} class="note" d={`M${x(note.t)} ${top}v${tall}`}>
+              <title>{note.text}</title>
+            </path>
+          ))}
         {under !== undefined && <path class="cursor" d={`M${x(times[under] ?? from)} ${top}v${tall}`} />}
       </svg>
     </div>
@@ -139,29 +171,18 @@ function nearest(times: readonly number[], wanted: number): number | undefined {
   return found
 }
 
-/** The width of an element, as it changes. */
-function useWidth() {
-  const place = useRef<HTMLDivElement>(null)
-  const [width, setWidth] = useState(300)
-  useEffect(() => {
-    const element = place.current
-    if (!element) return
-    const sizes = new ResizeObserver(() => element.clientWidth > 0 && setWidth(element.clientWidth))
-    sizes.observe(element)
-    return () => sizes.disconnect()
-  }, [])
-  return [width, place] as const
-}
-
 /** With the decimals that tell two marks apart. */
 const markText = (mark: number, step: number): string =>
   Number.isNaN(step)
     ? String(Number(mark.toPrecision(2)))
     : figure(mark, Math.min(3, Math.max(0, Math.ceil(-Math.log10(step) - 1e-9))))
 
+const dayFormat = (more: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat(locale(), { timeZone: 'UTC', ...more })
+
 /** @param step between two times, seconds: whether seconds are shown */
-function timeText(at: number, isClock: boolean, step = 60): string {
-  if (!isClock) return duration(at)
+function timeText(at: number, kind: TimeKind, step = 60): string {
+  if (kind === 'elapsed') return duration(at)
+  if (kind === 'days') return dayFormat({ day: 'numeric', month: 'short' }).format(at * 1_000)
   return new Intl.DateTimeFormat(locale(), {
     hour: '2-digit',
     minute: '2-digit',
@@ -169,9 +190,14 @@ function timeText(at: number, isClock: boolean, step = 60): string {
   }).format(at * 1_000)
 }
 
+function wholeTime(at: number, kind: TimeKind): string {
+  if (kind === 'days') return dayFormat({ dateStyle: 'medium' }).format(at * 1_000)
+  return kind === 'clock' ? moment(at) : duration(at)
+}
+
 /** Values of the moment under the cursor, else the newest. */
-function Legend(props: Pick<PlotProps, 'curves' | 'isClock'> & { at: number | undefined; time: number | undefined }) {
-  const { at, curves, isClock, time } = props
+function Legend(props: Pick<PlotProps, 'curves' | 'kind'> & { at: number | undefined; time: number | undefined }) {
+  const { at, curves, kind, time } = props
   return (
     <ul class="legend">
       {curves.map(({ colour, digits, label, unit, values }, index) => (
@@ -182,23 +208,26 @@ function Legend(props: Pick<PlotProps, 'curves' | 'isClock'> & { at: number | un
           {label} <strong>{figure(values.at(at ?? -1) ?? undefined, digits, unit)}</strong>
         </li>
       ))}
-      {time !== undefined && <li class="quiet">{timeText(time, isClock)}</li>}
+      {time !== undefined && <li class="quiet">{timeText(time, kind)}</li>}
     </ul>
   )
 }
 
-function Numbers({ curves, isClock, times, title }: Pick<PlotProps, 'title' | 'times' | 'curves' | 'isClock'>) {
+function Numbers({ curves, kind, times, title }: Pick<PlotProps, 'title' | 'times' | 'curves' | 'kind'>) {
   const [isOpen, setOpen] = useState(false)
   const columns = [
     {
       name: t('plot.time'),
       isHead: true,
-      cell: (at: number) => (isClock ? moment(times[at] ?? 0) : timeText(times[at] ?? 0, false)),
+      cell: (at: number) => wholeTime(times[at] ?? 0, kind),
     },
-    ...curves.map(({ digits, label, unit, values }) => ({
+    ...curves.map(({ digits, label, sigmas = [], unit, values }) => ({
       name: label,
       isNumber: true,
-      cell: (at: number) => figure(values[at] ?? undefined, digits, unit),
+      cell: (at: number) => {
+        const text = figure(values[at] ?? undefined, digits, unit)
+        return sigmas[at] ? `${text} ± ${figure(sigmas[at], digits, unit)}` : text
+      },
     })),
   ]
   return (

@@ -1,5 +1,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { Size } from '../model/clusters.js'
+
+export interface Size {
+  readonly width: number
+  readonly height: number
+}
 
 /** The size of an element, as it changes. */
 export function useSize(first: Size) {
