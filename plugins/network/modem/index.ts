@@ -1,10 +1,10 @@
-import { definePlugin, type PluginContext } from 'rtk-base/plugin'
+import { definePlugin } from 'rtk-base/plugin'
 import { cellularModem, cellularUplink, station } from 'rtk-base/services'
 import { Type } from 'typebox'
-import { Access, reasonOf } from './access.js'
+import { Access } from './access.js'
 import { ApnKeeper } from './apn/keeper.js'
 import { addCommands } from './commands.js'
-import { configBlock, identityBlock, simBlock, stateBlock } from './document.js'
+import { addDocument } from './document.js'
 import { Jobs } from './jobs.js'
 import { OperatorScan, ScanHandoff } from './operator/scan.js'
 import { OperatorSelection } from './operator/selection.js'
@@ -13,9 +13,8 @@ import { HistoryEntries, SignalHistory, step_ms } from './state/history.js'
 import { ModemMetrics } from './state/metrics.js'
 import { Polling } from './state/polling.js'
 import { Readings } from './state/readings.js'
-import { readingTasks, reportSim } from './tasks.js'
-
-const readLimit_ms = 60_000
+import { readingTasks } from './tasks.js'
+import { provideUplink } from './uplink.js'
 
 /** The modem in the cellular router: `modem`, the operator, the APN of the SIM. */
 export default definePlugin({
@@ -44,79 +43,27 @@ export default definePlugin({
   setup(ctx, { carriers }) {
     const parameters = defineParameters(ctx)
     const readings = new Readings(() => ctx.clock.monotonic())
-    const access = new Access(ctx)
     const history = new SignalHistory(ctx.clock)
     const metrics = new ModemMetrics(ctx, readings)
-    const changed = () => block.changed()
-    const jobs = new Jobs(ctx, access, () => {
-      changed()
-      polling.soon('registration', 'signal')
-    })
-    const scan = new OperatorScan(ctx, { access, jobs, readings, metrics, changed })
+    const access = new Access(ctx)
+    const polling = new Polling(ctx, access)
+    const jobs = new Jobs(ctx, access, polling)
+    const scan = new OperatorScan(ctx, { access, jobs, readings, metrics })
     const scanned = () => scan.networks
-    const selection = new OperatorSelection(ctx, parameters.operator, { access, jobs, readings, scanned, changed })
-    const apn = new ApnKeeper(ctx, {
-      access,
-      jobs,
-      readings,
-      carriers: carriers ?? {},
-      own: parameters.ownApn,
-      changed,
-    })
-    const polling = new Polling(
-      ctx,
-      access,
-      readingTasks(access, readings, {
-        identified: changed,
-        async registered() {
-          uplinkRead()
-          const { value } = readings.registration
-          if (value) metrics.observe(value, readings.registered === true && readings.connected !== false)
-          selection.observe()
-          await apn.observe()
-        },
-        async simRead() {
-          reportSim(ctx.errors, readings.sim.value?.state)
-          if (apn.isOtherSim) await readForSim()
-          await apn.settle()
-        },
-        apnRead: () => apn.settle(),
-        operatorRead: () => selection.settle(),
-      }),
-    )
-
-    const block = ctx.info.block('modem', {
-      static: () => identityBlock(readings),
-      runtime: () => ({
-        state: stateBlock(readings, jobs.pending),
-        sim: simBlock(readings),
-        stats: readings.traffic.value ?? { sent: 0, recvd: 0 },
-        scan: scan.shown,
-      }),
-      config: () => ({ cfg: { ...configBlock(readings), apn_choice: apn.choice } }),
-      detail: { runtime: () => ({ history: history.block }) },
-    })
+    const selection = new OperatorSelection(ctx, parameters.operator, { access, jobs, readings, scanned })
+    const apn = new ApnKeeper(ctx, { access, jobs, readings, carriers: carriers ?? {}, own: parameters.ownApn })
     const uplinkRead = provideUplink(ctx, readings, jobs)
-
-    /** Values read with the previous SIM do not apply to the new one, which may have its own settings in another slot. */
-    const readForSim = async () => {
-      readings.registration.clear()
-      readings.apn.clear()
-      try {
-        readings.registration.set(await access.call(readLimit_ms, (modem, signal) => modem.registration(signal)))
-        readings.apn.set(await access.call(readLimit_ms, (modem, signal) => modem.apn(signal)))
-      } catch (error) {
-        ctx.log.debug(`the values of the new SIM could not be read, retrying: ${reasonOf(error)}`)
-        polling.soon('apn')
-      }
-    }
+    const block = addDocument(ctx, { readings, jobs, history, scan, apn })
+    const identified = () => block.changed()
+    const tasks = readingTasks(ctx, { access, polling, readings, metrics, selection, apn, identified, uplinkRead })
     addCommands(ctx, { access, jobs, scan })
+    ctx.on(jobs.onChange, () => block.changed())
     ctx.config.onChange([parameters.operator.name], (_changed, source) => selection.onChange(source))
     ctx.config.onChange(parameters.apnNames, () => apn.onChange())
-    return { access, apn, history, polling, readings, scan, selection }
+    return { access, apn, history, polling, readings, scan, selection, tasks }
   },
 
-  async start(ctx, handoff, { access, apn, history, polling, readings, scan, selection }) {
+  async start(ctx, handoff, { access, apn, history, polling, readings, scan, selection, tasks }) {
     history.restore(handoff.get('history', HistoryEntries) ?? [])
     const scanBefore = handoff.get('scan', ScanHandoff)
     if (scanBefore) scan.restore(scanBefore)
@@ -128,7 +75,7 @@ export default definePlugin({
       cellularModem,
       (modem) => modem?.onPingHost && ctx.on(modem.onPingHost, () => polling.soon('ping host')),
     )
-    polling.start()
+    polling.start(tasks)
   },
 
   stop: (_reason, { history, scan, selection }) => [
@@ -137,24 +84,3 @@ export default definePlugin({
     ['reached', selection.reached],
   ],
 })
-
-/** The service `cellularUplink`. @returns to be called when the registration was read */
-function provideUplink(ctx: PluginContext, readings: Readings, jobs: Jobs): () => void {
-  const changed = ctx.event<void>()
-  let wasConnected: boolean | undefined
-  ctx.services.provide(cellularUplink, {
-    get connected() {
-      return readings.connected
-    },
-    get pending() {
-      return jobs.pending
-    },
-    onChange: changed.on,
-  })
-  return () => {
-    const { connected } = readings
-    if (connected === undefined || connected === wasConnected) return
-    wasConnected = connected
-    changed.emit()
-  }
-}

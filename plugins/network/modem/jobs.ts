@@ -1,6 +1,7 @@
-import type { PluginContext } from 'rtk-base/plugin'
+import type { EventSource, PluginContext } from 'rtk-base/plugin'
 import { mqttLink } from 'rtk-base/services'
 import type { Access } from './access.js'
+import type { Polling } from './state/polling.js'
 
 /** Long jobs that interrupt the mobile connection: `modem.state.pending`. */
 export type JobName = 'scan' | 'operator' | 'apn' | 'reboot'
@@ -11,17 +12,24 @@ const answer_ms = 200
 export class Jobs {
   readonly #ctx: PluginContext
   readonly #access: Access
-  readonly #changed: () => void
+  readonly #polling: Polling
+  readonly #changed: EventSource<void>
   readonly #pending = new Set<JobName>()
   /** Lets the link to the broker come back. */
   #release: () => void = () => {}
 
-  constructor(ctx: PluginContext, access: Access, changed: () => void) {
+  constructor(ctx: PluginContext, access: Access, polling: Polling) {
     this.#ctx = ctx
     this.#access = access
-    this.#changed = changed
+    this.#polling = polling
+    this.#changed = ctx.event<void>()
     // Ends waits when the plugin stops.
     ctx.defer(() => this.#free())
+  }
+
+  /** A job began, or ended with the values that it leaves behind. */
+  get onChange(): EventSource<void>['on'] {
+    return this.#changed.on
   }
 
   get pending(): JobName[] {
@@ -40,7 +48,7 @@ export class Jobs {
   begin(name: JobName, reason: string, work: () => Promise<void>): void {
     if (this.#pending.has(name)) return
     this.#pending.add(name)
-    this.#changed()
+    this.#announce()
     this.#ctx.timers.after(answer_ms, () =>
       this.#access.turn(async () => {
         this.#release = await this.#holdLink(reason)
@@ -51,11 +59,16 @@ export class Jobs {
           // The job then stays pending for the next instance.
           if (!this.#ctx.signal.aborted) {
             this.#pending.delete(name)
-            this.#changed()
+            this.#announce()
           }
         }
       }),
     )
+  }
+
+  #announce(): void {
+    this.#changed.emit()
+    this.#polling.soon('registration', 'signal')
   }
 
   #free(): void {

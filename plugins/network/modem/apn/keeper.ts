@@ -24,7 +24,6 @@ export interface ApnDeps {
   carriers: Carriers
   /** `mob-apn`, `mob-user`, `mob-pswd`; undefined while no APN is set. */
   own(): { apn: string; user: string; pswd: string } | undefined
-  changed(): void
 }
 
 /** Where the present APN comes from: `modem.cfg.apn_choice`. */
@@ -219,7 +218,7 @@ export class ApnKeeper {
   }
 
   async #set(wanted: ApnSettings): Promise<void> {
-    const { access, readings, changed } = this.#deps
+    const { access, readings } = this.#deps
     try {
       await access.call(limit_ms, (modem, signal) => modem.setApn(wanted, signal))
       await this.#memory.setWritten(wanted)
@@ -239,7 +238,6 @@ export class ApnKeeper {
       )
     }
     this.#restartWaiting()
-    changed()
     // Another one may be wanted by now.
     this.#ctx.timers.after(0, () => this.settle())
   }

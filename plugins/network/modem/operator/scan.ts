@@ -26,7 +26,6 @@ export interface ScanDeps {
   jobs: Jobs
   readings: Readings
   metrics: ModemMetrics
-  changed(): void
 }
 
 /** `mobile-scan`: which operators there are. */
@@ -72,14 +71,13 @@ export class OperatorScan {
   }
 
   async #run(): Promise<void> {
-    const { access, metrics, changed } = this.#deps
+    const { access, metrics } = this.#deps
     try {
       const found = await access.call(limit_ms, (modem, signal) => modem.scanOperators(signal))
       this.#found = found.slice(0, mostKept)
       this.#shown = shownOf(this.#found)
       metrics.scanned('ok')
       this.#ctx.log.info({ operators: found.length }, 'the scan for operators is done')
-      changed()
     } catch (error) {
       if (this.#ctx.signal.aborted) return
       metrics.scanned('failed')

@@ -28,7 +28,6 @@ export interface SelectionDeps {
   readings: Readings
   /** Networks of the last scan, in written form. */
   scanned(): Iterable<string>
-  changed(): void
 }
 
 /**
@@ -120,14 +119,13 @@ export class OperatorSelection {
   }
 
   async #select(): Promise<void> {
-    const { access, readings, scanned, changed } = this.#deps
+    const { access, readings, scanned } = this.#deps
     const wanted = this.#wanted
     const plmn = wanted === 0 ? undefined : plmnDigits(wanted, [...scanned(), ...knownNetworks()])
     try {
       await access.call(limit_ms, (modem, signal) => modem.selectOperator(plmn, signal))
       readings.operator.set({ plmn })
       this.#ctx.log.info({ operator: plmn ?? 'automatic' }, 'the modem accepted the selection of the operator')
-      changed()
     } catch (error) {
       this.#next_ms = this.#ctx.clock.monotonic() + retry_ms
       this.#ctx.log.warn(

@@ -26,25 +26,20 @@ interface Entry extends Task {
 export class Polling {
   readonly #ctx: PluginContext
   readonly #access: Access
-  readonly #entries: Entry[]
+  #entries: Entry[] = []
   readonly #backoff = new Backoff({ first_ms: 15_000, longest_ms: 120_000 })
   readonly #failed = new Set<string>()
   #probe_ms = 0
   /** The modem was announced, and not asked since. */
   #announced = false
 
-  constructor(ctx: PluginContext, access: Access, tasks: readonly Task[]) {
+  constructor(ctx: PluginContext, access: Access) {
     this.#ctx = ctx
     this.#access = access
-    this.#entries = tasks.map((task) => ({
-      ...task,
-      read: () => task.read(),
-      due_ms: 0,
-      retry: new Backoff(retryWaits),
-    }))
   }
 
-  start(): void {
+  start(tasks: readonly Task[]): void {
+    this.#entries = tasks.map((task) => ({ ...task, due_ms: 0, retry: new Backoff(retryWaits) }))
     this.#ctx.timers.every(look_ms, () => this.#look())
     this.soon()
   }
