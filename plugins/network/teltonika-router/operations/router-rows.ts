@@ -110,8 +110,8 @@ const script = (text: string, ...args: readonly string[]) =>
   run('/bin/sh', ['-c', text, 'sh', ...args], { limit_ms: limits_ms.scan, ...mustSucceed })
 const image = '/tmp/rtk-base-firmware.img'
 
-/** Download, check and flash; a step that fails ends it. */
-const firmwareScript = [
+/** Download, check and flash; a step that fails ends it. The simulated router recognises this text. */
+export const firmwareScript = [
   `rm -f ${image}`,
   `wget -q -O ${image} "$1" || curl -fsSL -o ${image} "$1" || { echo "the download failed" >&2; exit 2; }`,
   `sysupgrade -T ${image} || { rm -f ${image}; echo "the image is not for this router" >&2; exit 3; }`,

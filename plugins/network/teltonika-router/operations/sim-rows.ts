@@ -71,10 +71,10 @@ const apnValues = ({ apn, user, pswd, auth }: ApnSettings) => ({
   auto_apn: apn === '' ? '1' : '0',
 })
 
-/** A scan outlasts the time limit of `file.exec`, so it runs in the background. */
+/** A scan outlasts the time limit of `file.exec`, so it runs in the background. The simulated router recognises this text. */
 const scanResult = '/tmp/rtk-base-scan'
 const scanDone = 'rtk-base: done'
-const scanScript = `rm -f ${scanResult}; (gsmctl -A 'AT+COPS=?' > ${scanResult} 2>&1; echo '${scanDone}' >> ${scanResult}) > /dev/null 2>&1 &`
+export const scanScript = `rm -f ${scanResult}; (gsmctl -A 'AT+COPS=?' > ${scanResult} 2>&1; echo '${scanDone}' >> ${scanResult}) > /dev/null 2>&1 &`
 const scanLimit = { limit_ms: limits_ms.scan }
 
 export const simRows: Rows<'scanOperators' | 'operatorSelection' | 'selectOperator' | 'apn' | 'setApn' | 'simId'> = {

@@ -8,12 +8,7 @@ const redirects = 5
 
 export type Downloaded = { body: Buffer } | { error: string }
 
-export async function download(
-  network: NetworkPort,
-  url: string,
-  { insecure, follow }: { insecure: boolean; follow: boolean },
-  left = redirects,
-): Promise<Downloaded> {
+export async function download(network: NetworkPort, url: string, left = redirects): Promise<Downloaded> {
   let target: URL
   try {
     target = new URL(url)
@@ -26,16 +21,16 @@ export async function download(
     const createConnection = () =>
       network.dial({
         ...{ host: target.hostname.replace(/^\[|\]$/g, ''), port: Number(target.port || (isTls ? 443 : 80)) },
-        ...(isTls && { tls: { rejectUnauthorized: !insecure } }),
+        ...(isTls && { tls: {} }),
       })
     const request = (isTls ? httpsGet : httpGet)(target, { createConnection }, resolve)
     request.on('error', resolve)
   })
   if (answer instanceof Error) return { error: answer.message }
   const { statusCode = 0, headers } = answer
-  if (follow && statusCode >= 300 && statusCode < 400 && headers.location !== undefined && left > 0) {
+  if (statusCode >= 300 && statusCode < 400 && headers.location !== undefined && left > 0) {
     answer.destroy()
-    return download(network, new URL(headers.location, target).href, { insecure, follow }, left - 1)
+    return download(network, new URL(headers.location, target).href, left - 1)
   }
   if (statusCode !== 200) {
     answer.destroy()

@@ -3,7 +3,7 @@ import type { Device } from '../device/device.js'
 import { runAt } from '../mobile/at.js'
 import { pinStates } from '../mobile/operators.js'
 import { decimalCell, hardware, registrationOf, signalOf } from '../mobile/readings.js'
-import { type Result, result } from './parser.js'
+import { type Result, result } from './result.js'
 
 type Flag = (device: Device) => string
 

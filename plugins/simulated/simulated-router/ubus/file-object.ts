@@ -1,9 +1,8 @@
 /** `file`: runs programs and reads files (reference §3.3). There is no `exec2`. */
 import { createHash } from 'node:crypto'
 import type { Device } from '../device/device.js'
-import type { Result } from '../shell/parser.js'
 import { findProgram } from '../shell/programs.js'
-import { runProgram } from '../shell/shell.js'
+import type { Result } from '../shell/result.js'
 import { type Args, done, failed, ok, type Reply, text, type UbusObject, ubusStatus } from './object.js'
 
 const ended = Symbol('the program took too long')
@@ -17,7 +16,7 @@ function timeout_ms({ options, firmware }: Device): number {
 const mostOutput_bytes = ({ firmware }: Device) => (firmware.legacy ? 256 : 1024) * 1024
 
 /** Ends a program that takes too long. */
-async function within(device: Device, run: Promise<Result>): Promise<Result | typeof ended> {
+async function within(device: Device, run: Result | Promise<Result>): Promise<Result | typeof ended> {
   let cancel = () => {}
   const limit = new Promise<typeof ended>((resolve) => {
     cancel = device.delays.after(timeout_ms(device), () => resolve(ended))
@@ -31,8 +30,9 @@ async function exec(args: Args, device: Device): Promise<Reply> {
   if (command === undefined || !Array.isArray(params) || !params.every((one) => typeof one === 'string')) {
     return failed(ubusStatus.invalidArgument)
   }
-  if (findProgram(command) === undefined) return failed(ubusStatus.notFound)
-  const result = await within(device, runProgram(device, [command, ...params]))
+  const program = findProgram(command)
+  if (program === undefined) return failed(ubusStatus.notFound)
+  const result = await within(device, program(device, params))
   if (result === ended) return failed(ubusStatus.timeout)
   const { code, stdout, stderr } = result
   if (Buffer.byteLength(stdout) + Buffer.byteLength(stderr) > mostOutput_bytes(device))
