@@ -5,9 +5,8 @@ import { device, mqttBus, mqttLink, station } from 'rtk-base/services'
 import Type from 'typebox'
 import { BrokerChoice, tlsPort } from './broker-choice.js'
 import { BrokerTrial } from './broker-trial.js'
-import { IdentityChoice } from './identity/identity-choice.js'
-import { IdentityStore } from './identity/identity-store.js'
 import { Renewal } from './identity/renewal.js'
+import { StationIdentity } from './identity/station-identity.js'
 import { BrokerLink, LinkHandoff } from './link/link.js'
 import { linkService } from './service.js'
 import { isStale, onlineStatus } from './session/online-status.js'
@@ -49,7 +48,7 @@ export default definePlugin({
     const broker = new BrokerChoice(ctx, host, port)
     const settings = () => ({ enabled: enabled.get() === 1, ...broker.current, parameters: broker.parameters })
 
-    const identities = new IdentityStore(ctx, options)
+    const identity = new StationIdentity(ctx, options)
     const trial = new BrokerTrial(ctx, options.brokerTrial ?? 60)
     const link = new BrokerLink(
       ctx,
@@ -59,7 +58,7 @@ export default definePlugin({
         insecure: options.insecure ?? false,
       },
       settings,
-      new IdentityChoice(ctx, identities),
+      identity,
       {
         message: (message) => ctx.services.use(mqttBus).deliver(message),
         alive: (address) => ctx.services.use(mqttBus).alive(address),
@@ -70,7 +69,7 @@ export default definePlugin({
         },
       },
     )
-    const renewal = new Renewal(ctx, options, identities, () => link.reconnect())
+    const renewal = new Renewal(ctx, options, identity, () => link.reconnect())
     ctx.services.provide(mqttLink, linkService(link, settings))
 
     ctx.info.block('mqtt', {
@@ -98,12 +97,11 @@ export default definePlugin({
       const { host, port } = broker.current
       return enabled.get() === 1 && host ? `${host}:${port}, topics base/${ctx.serial}/#` : ''
     })
-    return { link, renewal, trial, identities, broker, settings, adopt: options.adopt ?? false }
+    return { link, renewal, trial, identity, broker, settings, adopt: options.adopt ?? false }
   },
 
-  async start(ctx, handoff, { link, renewal, trial, identities, broker, settings, adopt }) {
-    if (adopt)
-      await identities.adopt().catch(({ message: reason }: Error) => ctx.errors.while('mqtt-adopt', { reason }))
+  async start(ctx, handoff, { link, renewal, trial, identity, broker, settings, adopt }) {
+    if (adopt) await identity.adopt().catch(({ message: reason }: Error) => ctx.errors.while('mqtt-adopt', { reason }))
     // Before the link: the broker on trial may accept the station at once.
     await trial.start(settings())
     ctx.defer(ctx.services.use(mqttBus).attach(link.driver))

@@ -1,11 +1,9 @@
 import type { MqttLink } from 'rtk-base/services'
-import { Signer } from './identity/signer.js'
 import type { BrokerLink } from './link/link.js'
 import type { LinkSettings } from './settings.js'
 
 /** The service `mqtt-link` for other plugins. */
 export function linkService(link: BrokerLink, settings: () => LinkSettings): MqttLink {
-  let signer: Signer | undefined
   return {
     get enabled() {
       return settings().enabled
@@ -44,10 +42,8 @@ export function linkService(link: BrokerLink, settings: () => LinkSettings): Mqt
       return link.identity?.cert
     },
     async sign(data) {
-      const { identity } = link
-      if (identity === undefined) throw new Error('the certificate is not read yet')
-      if (signer?.identity !== identity) signer = new Signer(identity)
-      return signer.sign(data)
+      if (link.identity === undefined) throw new Error('the certificate is not read yet')
+      return link.identity.sign(data)
     },
     networkUp: () => link.networkUp(),
     hold: (reason) => link.hold(reason),

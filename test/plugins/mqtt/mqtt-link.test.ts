@@ -12,7 +12,7 @@ import t, { type Test } from 'tap'
 import Type from 'typebox'
 import embedded from '../../../plugins/mqtt/mqtt-broker/index.js'
 import { failureOf } from '../../../plugins/mqtt/mqtt-link/failure.js'
-import { noCertificate } from '../../../plugins/mqtt/mqtt-link/identity/certificate.js'
+import { Identity } from '../../../plugins/mqtt/mqtt-link/identity/identity.js'
 import link from '../../../plugins/mqtt/mqtt-link/index.js'
 import { Retry, waits } from '../../../plugins/mqtt/mqtt-link/link/retry.js'
 import { linkStates } from '../../../plugins/mqtt/mqtt-link/link/states.js'
@@ -672,7 +672,7 @@ t.test('the link', async (t) => {
         tls: false,
       }
       const session = new Session(
-        { ...options, net: systemNetwork, identity: { info: noCertificate } },
+        { ...options, net: systemNetwork, identity: new Identity({}) },
         {
           accepted: () => {
             results.push(session.publish('x', 'y', { retain: false, qos: 0 }))

@@ -24,7 +24,7 @@ import {
   until,
 } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
-import { Signer } from '../../../plugins/mqtt/mqtt-link/identity/signer.js'
+import { Identity } from '../../../plugins/mqtt/mqtt-link/identity/identity.js'
 import { Epochs } from '../../../plugins/mqtt/mqtt-rtcm/epochs.js'
 import rtcm from '../../../plugins/mqtt/mqtt-rtcm/index.js'
 import { PublishPace } from '../../../plugins/mqtt/mqtt-rtcm/publisher.js'
@@ -276,18 +276,13 @@ async function signingStation(
   const authority = createAuthority(join(t.testdir(), 'pki'))
   const files = authority.issue('device', `/CN=${sn}`, 'extendedKeyUsage=clientAuth\n')
   const cert = readFileSync(files.cert, 'utf8')
-  const { serialNumber } = new X509Certificate(cert)
-  const signer = new Signer({
-    cert,
-    key: readFileSync(files.key, 'utf8'),
-    info: { from: 0, until: 0, serial: serialNumber },
-  })
+  const identity = new Identity({ cert, key: readFileSync(files.key, 'utf8') })
   const link = {
     enabled: true,
     up: true,
     version,
     certificate: cert as string | undefined,
-    sign: (data: Uint8Array) => signer.sign(data),
+    sign: (data: Uint8Array) => identity.sign(data),
   }
   const sent: { topic: string; payload: Buffer; retain: boolean; properties: Record<string, string> | undefined }[] = []
   const room = { bytes: Number.POSITIVE_INFINITY }

@@ -6,7 +6,8 @@ import { join } from 'node:path'
 import { createServer } from 'node:tls'
 import { Aedes } from 'aedes'
 import t, { type Test } from 'tap'
-import { noCertificate } from '../../../plugins/mqtt/mqtt-link/identity/certificate.js'
+import { Identity } from '../../../plugins/mqtt/mqtt-link/identity/identity.js'
+import { StationIdentity } from '../../../plugins/mqtt/mqtt-link/identity/station-identity.js'
 import { BusDriver } from '../../../plugins/mqtt/mqtt-link/link/bus-driver.js'
 import { Holds } from '../../../plugins/mqtt/mqtt-link/link/holds.js'
 import { Retry } from '../../../plugins/mqtt/mqtt-link/link/retry.js'
@@ -75,7 +76,7 @@ async function connectTo(
       {
         ...{ host: '127.0.0.1', port, serial: 'TEST0001', clientId: 'TEST0001', tls: tls !== undefined, version },
         net: systemNetwork,
-        identity: { info: noCertificate, ...tls },
+        identity: new Identity(tls ?? {}),
       },
       {
         accepted: () => resolve('accepted'),
@@ -305,7 +306,7 @@ t.test('which version and whether TLS: by the options, the identity and what the
     [true, { cert: 'x' }, true],
     [false, {}, true],
   ] as const) {
-    t.equal(factory({ insecure }).usesTls({ info: noCertificate, ...identity }), uses)
+    t.equal(factory({ insecure }).usesTls(identity), uses)
   }
 })
 
@@ -406,6 +407,29 @@ t.test('a ping that was not answered is known at the next one', async (t) => {
   t.equal(await session.leave('q'), true)
   t.equal(session.up, false)
 })
+
+t.test(
+  'an exchanged certificate is not used without the authority that is set',
+  { skip: noPeer('openssl') },
+  async (t) => {
+    const authority = createAuthority(join(t.testdir(), 'pki'))
+    const { cert, key } = authority.issue('device', '/CN=TEST0001', 'extendedKeyUsage=clientAuth\n')
+    const renewed = {
+      cert: readFileSync(cert, 'utf8'),
+      key: readFileSync(key, 'utf8'),
+      replaces: 'another certificate',
+    }
+    const ctx = {
+      log: { warn() {} },
+      store: { protected: { get: async (name: string) => (name === 'identity' ? renewed : undefined) } },
+    } as never
+    const gone = join(t.testdirName, 'gone.pem')
+    await t.rejects(new StationIdentity(ctx, { ca: gone, cert, key }).next(), {
+      message: /^the ca file cannot be read: /,
+    })
+    t.match(await new StationIdentity(ctx, { ca: authority.ca, cert, key }).next(), { cert: renewed.cert })
+  },
+)
 
 t.test('holds, waits and memories end when they should', async (t) => {
   const clock = new ManualClock()

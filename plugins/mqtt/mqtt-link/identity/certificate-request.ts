@@ -15,7 +15,7 @@ import {
   Sequence,
   Set as SetOf,
 } from 'asn1js'
-import { toPem } from './certificate.js'
+import { toPem } from './identity.js'
 
 const oids = {
   extensionRequest: '1.2.840.113549.1.9.14',

@@ -1,6 +1,5 @@
 /** Enrolment over secure transport. */
 import { deliver, type Fetch } from 'rtk-base/plugin'
-import type { Identity } from './certificate.js'
 
 const limit_ms = 20_000
 const largestAnswer = 262_144
@@ -17,21 +16,21 @@ export interface EstOptions {
 }
 
 /**
- * Simple re-enrolment (RFC 7030, section 4.2.2) as the holder of `identity`, over mutual TLS with server name check. Takes
+ * Simple re-enrolment (RFC 7030, section 4.2.2) as the holder of `client`, over mutual TLS with server name check. Takes
  * and returns DER: a PKCS #10 request and a certs-only PKCS #7. Redirects are not followed: the request belongs to this server alone.
  * @throws Undelivered
  */
 export async function reEnrol(
   fetch: Fetch,
   { url, ca }: EstOptions,
-  { cert, key }: Required<Pick<Identity, 'cert' | 'key'>>,
+  client: { cert: string; key: string },
   pkcs10: Uint8Array,
 ): Promise<Buffer> {
   const response = await deliver(fetch, `${url.replace(/\/+$/, '')}/simplereenroll`, {
     method: 'POST',
     headers: { 'content-type': 'application/pkcs10', 'content-transfer-encoding': 'base64' },
     body: Buffer.from(pkcs10).toString('base64'),
-    ...{ timeout_ms: limit_ms, whole_ms: limit_ms, maxBytes: largestAnswer, client: { cert, key } },
+    ...{ timeout_ms: limit_ms, whole_ms: limit_ms, maxBytes: largestAnswer, client },
     ...(ca !== undefined && { ca }),
     means: (status) => (status === 200 ? 'taken' : status === notYet ? 'later' : status < 300 ? 'refused' : undefined),
     explain: async (answer, wait_ms) =>

@@ -1,89 +1,72 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import type { Logger } from 'pino'
 import { disk, readRecord } from 'rtk-base/files'
-import { type Identity, identityOf, requireCertificate } from './certificate.js'
+import { Identity, type Pem, requireCertificate } from './identity.js'
 
-export interface IdentityPaths {
-  /** PEM file of the authority that signed the broker's certificate; the system's authorities when left out. */
-  ca?: string | undefined
-  /** PEM files of the station's own certificate (and its chain) and key. */
-  cert?: string | undefined
-  key?: string | undefined
-}
-
-interface Fault {
-  part: keyof IdentityPaths
-  text: string
+/** What the files hold. */
+export interface ReadFiles {
+  /** Missing and invalid files are left out. */
+  usable: Identity
+  /** Of the first file that cannot be used: a text that names it. */
+  fault: string | undefined
 }
 
 const messageOf = (error: unknown) => (error as Error).message
 
 /** The identity in the PEM files that a person put there. The files are read again for each attempt. */
 export class IdentityFiles {
-  readonly paths: IdentityPaths
+  /**
+   * Of the authority that signed the broker's certificate, the system's authorities when left out, and of the station's own
+   * certificate and key.
+   */
+  readonly paths: Pem
   readonly #log: Pick<Logger, 'warn'>
   #warned = ''
 
-  constructor(paths: IdentityPaths, log: Pick<Logger, 'warn'>) {
+  constructor(paths: Pem, log: Pick<Logger, 'warn'>) {
     this.paths = paths
     this.#log = log
   }
 
-  /** Rejects with a text that names the file. */
-  async read(): Promise<Identity> {
-    const read = await this.#texts((part, error) => {
-      throw new Error(`the ${part} file cannot be read: ${messageOf(error)}`)
-    })
-    if ((read.cert === undefined) !== (read.key === undefined)) throw new Error('cert and key go together: set both')
-    const fault = this.#faultOf(read)
-    if (fault !== undefined) throw new Error(fault.text)
-    return identityOf(read.cert, read.key, read.ca)
-  }
-
-  /** The usable files, for a stored identity: missing or invalid files are omitted. */
-  async readUsable(): Promise<Identity> {
-    const { ca, ...own } = await this.#texts(() => {})
-    const { cert, key } = own.cert === undefined || own.key === undefined ? {} : own
-    const fault = this.#faultOf({ ca, cert, key })
-    if (fault === undefined) return identityOf(cert, key, ca)
-    return identityOf(undefined, undefined, fault.part === 'ca' ? undefined : ca)
-  }
-
-  async #texts(failed: (part: string, error: unknown) => void): Promise<IdentityPaths> {
-    const read: IdentityPaths = {}
+  async read(): Promise<ReadFiles> {
+    const texts: Pem = {}
+    let unread: string | undefined
     for (const part of ['ca', 'cert', 'key'] as const) {
       const path = this.paths[part]
       if (path === undefined || path === '') continue
       try {
-        read[part] = await readRecord(path)
+        texts[part] = await readRecord(path)
         if (part === 'key') await this.#warnOfReaders(path)
       } catch (error) {
-        failed(part, error)
+        unread ??= `the ${part} file cannot be read: ${messageOf(error)}`
       }
     }
-    return read
+    const { ca } = texts
+    const isPair = texts.cert !== undefined && texts.key !== undefined
+    if (!isPair && (texts.cert ?? texts.key) !== undefined) unread ??= 'cert and key go together: set both'
+    const invalid = this.#faultOf(isPair ? texts : { ca })
+    // Without its authority a certificate is not used either: any authority of the system could vouch for the broker.
+    const usable = invalid ? { ca: invalid.part === 'ca' ? undefined : ca } : isPair ? texts : { ca }
+    return { usable: new Identity(usable), fault: unread ?? invalid?.text }
   }
 
   /** A fault of readable files. TLS would ignore a `cert` with an empty `key`. */
-  #faultOf({ ca, cert, key }: IdentityPaths): Fault | undefined {
-    for (const [part, pem] of [
-      ['ca', ca],
-      ['cert', cert],
-    ] as const)
+  #faultOf(texts: Pem): { part: keyof Pem; text: string } | undefined {
+    for (const part of ['ca', 'cert'] as const)
       try {
+        const pem = texts[part]
         if (pem !== undefined) requireCertificate(pem, this.paths[part] ?? '')
       } catch (error) {
         return { part, text: messageOf(error) }
       }
+    const { cert, key } = texts
     if (cert === undefined || key === undefined) return undefined
     try {
       if (new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))) return undefined
       return { part: 'key', text: `the key ${this.paths.key} does not belong to the certificate ${this.paths.cert}` }
     } catch (error) {
-      return {
-        part: 'key',
-        text: `${this.paths.key} is not a PEM private key without a passphrase: ${messageOf(error)}`,
-      }
+      const text = `${this.paths.key} is not a PEM private key without a passphrase: ${messageOf(error)}`
+      return { part: 'key', text }
     }
   }
 

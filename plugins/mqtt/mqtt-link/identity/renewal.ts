@@ -3,10 +3,10 @@ import { type PluginContext, Undelivered, unavailable } from 'rtk-base/plugin'
 import { device } from 'rtk-base/services'
 import { waitAfter_ms } from 'rtk-base/time'
 import { failureOf } from '../failure.js'
-import { certificateInfo, day, type Identity, requireCertificate } from './certificate.js'
 import type { CertificateRequest } from './certificate-request.js'
 import { notYet, reEnrol } from './est.js'
-import type { IdentityStore } from './identity-store.js'
+import { certificateInfo, day, type Identity, requireCertificate } from './identity.js'
+import type { StationIdentity } from './station-identity.js'
 
 const look_ms = 600_000
 const retry_ms = 3_600_000
@@ -26,7 +26,7 @@ export interface RenewalOptions {
 export class Renewal {
   readonly #ctx: PluginContext
   readonly #options: RenewalOptions
-  readonly #identities: IdentityStore
+  readonly #identities: StationIdentity
   readonly #reconnect: () => void
   readonly #early = Math.random()
   #running = false
@@ -35,7 +35,7 @@ export class Renewal {
   #open: CertificateRequest | undefined
 
   /** @param reconnect makes the link connect with the renewed identity */
-  constructor(ctx: PluginContext, options: RenewalOptions, identities: IdentityStore, reconnect: () => void) {
+  constructor(ctx: PluginContext, options: RenewalOptions, identities: StationIdentity, reconnect: () => void) {
     this.#ctx = ctx
     this.#options = options
     this.#identities = identities

@@ -5,8 +5,8 @@ import type { MqttLinkState } from 'rtk-base/schemas'
 import { cellularRouter, cellularUplink, type MqttLink } from 'rtk-base/services'
 import { type Static, Type } from 'typebox'
 import { type Failure, isOfTheWay, noFailure } from '../failure.js'
-import { type CertificateInfo, type Identity, noCertificate } from '../identity/certificate.js'
-import type { IdentityChoice } from '../identity/identity-choice.js'
+import { type CertificateInfo, type Identity, noCertificate } from '../identity/identity.js'
+import type { StationIdentity } from '../identity/station-identity.js'
 import { Farewell } from '../session/farewell.js'
 import { type OnlineStatus, onlineStatus } from '../session/online-status.js'
 import type { Session } from '../session/session.js'
@@ -42,7 +42,7 @@ export class BrokerLink {
   readonly #ctx: PluginContext
   readonly #options: LinkOptions
   readonly #settings: () => LinkSettings
-  readonly #choice: IdentityChoice
+  readonly #identities: StationIdentity
   readonly #events: LinkEvents
   readonly #sessions: SessionFactory
   readonly #time: TlsTime
@@ -65,13 +65,13 @@ export class BrokerLink {
     ctx: PluginContext,
     options: LinkOptions,
     settings: () => LinkSettings,
-    choice: IdentityChoice,
+    identities: StationIdentity,
     events: LinkEvents,
   ) {
     this.#ctx = ctx
     this.#options = options
     this.#settings = settings
-    this.#choice = choice
+    this.#identities = identities
     this.#events = events
     this.driver = new BusDriver(ctx, () => this.session)
     this.#time = new TlsTime(ctx)
@@ -249,7 +249,7 @@ export class BrokerLink {
 
   async #open(): Promise<void> {
     const turn = ++this.#turn
-    this.#choice.begin()
+    this.#identities.begin()
     // The broker may have accepted the attempt that is given up here a moment ago.
     void this.#farewell.restart(this.#takeSession())
     const { host, port } = this.#settings()
@@ -260,7 +260,7 @@ export class BrokerLink {
     let identity: Identity
     try {
       await this.#farewell.over
-      identity = await this.#choice.next()
+      identity = await this.#identities.next()
     } catch (error) {
       if (turn === this.#turn) this.#fail({ cause: 'identity', text: (error as Error).message })
       return
@@ -345,7 +345,7 @@ export class BrokerLink {
     this.#ctx.status(`connected to ${host}:${port}`)
     this.#reportAlive()
     this.#farewell.kept()
-    if (this.#identity !== undefined) void this.#choice.connected(this.#identity).then(() => this.#events.settled())
+    if (this.#identity !== undefined) void this.#identities.connected(this.#identity).then(() => this.#events.settled())
     const reconnect = this.#accepted++ > 0
     if (session === undefined) return
     this.#announced = { session, name: randomUUID() }
@@ -358,7 +358,7 @@ export class BrokerLink {
     this.#failure = failure
     if (reported && isOfTheWay(failure)) this.#uplinks.failed(failure.text)
     this.#takeSession()?.drop()
-    if (this.#state === 'connecting' && this.#choice.failed(failure)) void this.#open()
+    if (this.#state === 'connecting' && this.#identities.failed(failure)) void this.#open()
     else this.#dispatch('failed')
   }
 

@@ -2,7 +2,7 @@
 import { MqttClient } from 'mqtt'
 import { asciiHost } from 'rtk-base/link'
 import type { NetworkPort, Socket } from 'rtk-base/plugin'
-import type { Identity } from '../identity/certificate.js'
+import type { Identity } from '../identity/identity.js'
 import type { DialledBroker } from '../settings.js'
 import { largestInbound } from './inspection.js'
 import { lastWill } from './online-status.js'

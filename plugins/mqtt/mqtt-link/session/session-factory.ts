@@ -1,5 +1,5 @@
 import type { PluginContext } from 'rtk-base/plugin'
-import type { Identity } from '../identity/certificate.js'
+import type { Identity } from '../identity/identity.js'
 import type { Broker, DialledBroker, LinkOptions } from '../settings.js'
 import { Session, type SessionEnd, type SessionEvents } from './session.js'
 
