@@ -68,17 +68,16 @@ import {
 } from '../../../../plugins/page/dashboard/ui/model/map.js'
 import {
   coverage_s,
-  extentOf,
   percentsOf,
   segmentsOf,
   sharesOf,
-  thinned,
   timesOf,
 } from '../../../../plugins/page/dashboard/ui/model/series.js'
 import { api } from '../../../../plugins/page/dashboard/ui/station/api.js'
 import { states, table } from '../../../../plugins/reference/survey-in/procedure/table.js'
 import { ecefToGeodetic, enu, geodeticToEcef, offsetEnu } from '../../../../runtime/lib/gnss/index.js'
 import { linearAxis, logAxis, timeAxis } from '../../../../runtime/lib/page/ui/model/axis.js'
+import { extentOf, thinned } from '../../../../runtime/lib/page/ui/model/curves.js'
 import { boundsOf, fieldOf, inputFrom, wrongOf } from '../../../../runtime/lib/page/ui/model/form.js'
 import { tilesOf } from '../../../../runtime/lib/page/ui/model/tiles.js'
 import { chainOf, firstBroken } from '../../../../runtime/lib/page/ui/station/chain.js'

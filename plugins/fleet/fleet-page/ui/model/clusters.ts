@@ -1,7 +1,7 @@
 /** Stations on a map, those that are close to each other as one mark. Web Mercator (EPSG:3857). Pure. */
 
 import Supercluster from 'supercluster'
-import type { Size } from '../../../../../runtime/lib/page/ui/parts/use-size.js'
+import type { Size } from '../../../../../runtime/lib/page/ui/model/axis.js'
 import type { StationRow, VerdictName } from '../fleet/api.js'
 import { verdictNow } from './filter.js'
 

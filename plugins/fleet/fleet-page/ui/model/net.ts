@@ -1,6 +1,6 @@
 /** The net of a fleet on the map: lines between compared stations. Web Mercator (EPSG:3857). Pure. */
 
-import type { Size } from '../../../../../runtime/lib/page/ui/parts/use-size.js'
+import type { Size } from '../../../../../runtime/lib/page/ui/model/axis.js'
 import type { StationRow } from '../fleet/api.js'
 import type { Judgement, Net, Pair } from '../fleet/net-api.js'
 import { hasPlace, type View, worldOf, xOf, yOf } from './clusters.js'

@@ -55,6 +55,12 @@ export function logAxis({ low, high }: Range): Axis {
   }
 }
 
+/** Of a drawing, pixels. */
+export interface Size {
+  readonly width: number
+  readonly height: number
+}
+
 export interface Range {
   readonly low: number
   readonly high: number

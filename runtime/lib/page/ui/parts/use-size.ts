@@ -1,9 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-
-export interface Size {
-  readonly width: number
-  readonly height: number
-}
+import type { Size } from '../model/axis.js'
 
 /** The size of an element, as it changes. */
 export function useSize(first: Size) {
