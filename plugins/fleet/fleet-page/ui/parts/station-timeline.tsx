@@ -1,10 +1,9 @@
 import { useCallback, useEffect } from 'preact/hooks'
 import { duration, locale, moment, word } from '../../../../../runtime/lib/page/ui/i18n.js'
 import { kinds } from '../../../../../runtime/lib/page/ui/model/band-kinds.js'
-import { Bands } from '../../../../../runtime/lib/page/ui/parts/bands.js'
 import { Card } from '../../../../../runtime/lib/page/ui/parts/card.js'
-import { Empty } from '../../../../../runtime/lib/page/ui/parts/empty.js'
 import { useLoaded, Waiting } from '../../../../../runtime/lib/page/ui/parts/loaded.js'
+import { Timeline } from '../../../../../runtime/lib/page/ui/parts/timeline.js'
 import { type Entry, fleetApi, type StationRow } from '../fleet/api.js'
 import { t } from '../i18n/index.js'
 import { gapsOf, type Span, spansOf, sumsOf } from '../model/timeline.js'
@@ -63,42 +62,26 @@ function WeekBands({ week: { entries, from, to }, row }: { week: Week; row: Stat
     .join(', ')
   const marks = Array.from({ length: days + 1 }, (_, at) => dayText(from + (at / days) * (to - from)))
   return (
-    <>
-      <p>{summary}</p>
-      <Bands
-        label={summary}
-        bands={spans.map(({ from: start, kind, to: end }) => ({
-          key: start,
-          kind,
-          x: (start - from) / (to - from),
-          width: (end - start) / (to - from),
-        }))}
-        marks={matchMedia('(max-width: 40rem)').matches ? [marks[0] ?? '', marks.at(-1) ?? ''] : marks}
-        legend={kinds.filter((kind) => sums[kind] > 0).map((kind) => [kind, t(`week.${kind}`)])}
-      />
+    <Timeline
+      summary={summary}
+      bands={spans.map(({ from: start, kind, to: end }) => ({
+        key: start,
+        kind,
+        x: (start - from) / (to - from),
+        width: (end - start) / (to - from),
+      }))}
+      marks={matchMedia('(max-width: 40rem)').matches ? [marks[0] ?? '', marks.at(-1) ?? ''] : marks}
+      legend={kinds.filter((kind) => sums[kind] > 0).map((kind) => [kind, t(`week.${kind}`)])}
+      gaps={gaps.slice(0, mostGaps).map((gap) => ({
+        key: gap.from,
+        kind: gap.kind,
+        time: `${moment(gap.from)} – ${gap.to >= to ? t('week.now') : moment(gap.to)}`,
+        length_s: gap.to - gap.from,
+        why: <p>{causeOf(gap)}</p>,
+      }))}
+      nothing={t(sums.good + sums.limited > 0 ? 'week.noGaps' : 'week.nothing')}
+    >
       <h3>{t('week.why')}</h3>
-      {gaps.length === 0 ? (
-        <Empty drawing="quiet">{t(sums.good + sums.limited > 0 ? 'week.noGaps' : 'week.nothing')}</Empty>
-      ) : (
-        <ol class="list">
-          {gaps.slice(0, mostGaps).map((gap) => (
-            <li key={gap.from} class="command gap">
-              <svg viewBox="0 0 9 40" preserveAspectRatio="none" aria-hidden="true">
-                <rect class={`cause-${gap.kind}`} width="9" height="40" />
-              </svg>
-              <div>
-                <p>
-                  <strong>
-                    {moment(gap.from)} – {gap.to >= to ? t('week.now') : moment(gap.to)}
-                  </strong>{' '}
-                  <span class="quiet">{duration(gap.to - gap.from)}</span>
-                </p>
-                <p>{causeOf(gap)}</p>
-              </div>
-            </li>
-          ))}
-        </ol>
-      )}
-    </>
+    </Timeline>
   )
 }

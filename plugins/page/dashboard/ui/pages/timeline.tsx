@@ -3,11 +3,12 @@ import { isReadOnly } from '../../../../../runtime/lib/page/ui/http.js'
 import { Card } from '../../../../../runtime/lib/page/ui/parts/card.js'
 import { Empty } from '../../../../../runtime/lib/page/ui/parts/empty.js'
 import { useLoaded, Waiting } from '../../../../../runtime/lib/page/ui/parts/loaded.js'
+import { type Gap, Timeline } from '../../../../../runtime/lib/page/ui/parts/timeline.js'
 import { duration, locale, t } from '../i18n/index.js'
 import { sentence } from '../i18n/plugin-texts.js'
 import { type Band, causeOf, day_ms, detailOf, type Outage, outagesOf, sumsOf } from '../model/timeline.js'
 import { WhyForm } from '../parts/forms/why-form.js'
-import { brief_ms, CauseBands, clock, type Day, dayBands, loadDay } from '../parts/plots/cause-bands.js'
+import { brief_ms, clock, type Day, dayBands, drawnDay, loadDay } from '../parts/plots/cause-bands.js'
 import { DayCard } from '../parts/plots/day-card.js'
 
 /** When corrections went out, and why not: the last 24 hours, and the days before. */
@@ -66,47 +67,31 @@ function DayBands({ day }: { day: Day }) {
     .filter(Boolean)
     .join(' ')
   return (
-    <>
-      <p>{summary}</p>
-      <CauseBands from={from} to={to} bands={bands} label={summary} />
-      {outages.length === 0 ? (
-        <Empty drawing="quiet">{t('timeline.noGaps')}</Empty>
-      ) : (
-        <ol class="list">
-          {outages.map((outage) => (
-            <OutageRow key={outage.from} outage={outage} />
-          ))}
-        </ol>
-      )}
-    </>
+    <Timeline
+      {...drawnDay(from, to, bands)}
+      summary={summary}
+      gaps={outages.map(gapOf)}
+      nothing={t('timeline.noGaps')}
+    />
   )
 }
 
-function OutageRow({ outage: { bands, from, isPresent, kind, to } }: { outage: Outage }) {
+function gapOf({ bands, from, isPresent, kind, to }: Outage): Gap {
   const isBrief = to - from < brief_ms
-  return (
-    <li class="command gap">
-      <svg viewBox="0 0 9 40" preserveAspectRatio="none" aria-hidden="true">
-        <rect class={`cause-${kind}`} width="9" height="40" />
-      </svg>
-      <div>
-        <p>
-          <strong>
-            {weekday(from)} {clock(from, isBrief)} – {isPresent ? t('timeline.now') : clock(to, isBrief)}
-          </strong>{' '}
-          <span class="quiet">{duration((to - from) / 1_000)}</span>
-        </p>
-        {bands.map((band, at) => (
-          <Because
-            key={band.span.from}
-            band={band}
-            before={bands[at - 1]}
-            time={bands.length > 1 ? clock(band.span.from, isBrief) : ''}
-          />
-        ))}
-      </div>
-    </li>
-  )
+  return {
+    key: from,
+    kind,
+    time: `${weekday(from)} ${clock(from, isBrief)} – ${isPresent ? t('timeline.now') : clock(to, isBrief)}`,
+    length_s: (to - from) / 1_000,
+    why: bands.map((band, at) => (
+      <Because
+        key={band.span.from}
+        band={band}
+        before={bands[at - 1]}
+        time={bands.length > 1 ? clock(band.span.from, isBrief) : ''}
+      />
+    )),
+  }
 }
 
 /** @param props.before what it says already need not be said again */

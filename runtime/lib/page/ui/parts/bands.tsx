@@ -8,13 +8,16 @@ export interface DrawnBand {
   readonly width: number
 }
 
-/** A time as bands of colour, with what each colour means. @param props.marks texts, spread evenly over the axis */
-export function Bands(props: {
-  label: string
-  bands: readonly DrawnBand[]
-  marks: readonly string[]
-  legend: readonly (readonly [kind: BandKind, text: string])[]
-}) {
+/** What is drawn of a time. */
+export interface DrawnTime {
+  readonly bands: readonly DrawnBand[]
+  /** Texts, spread evenly over the axis. */
+  readonly marks: readonly string[]
+  readonly legend: readonly (readonly [kind: BandKind, text: string])[]
+}
+
+/** A time as bands of colour, with what each colour means. */
+export function Bands(props: DrawnTime & { label: string }) {
   const { bands, label, legend, marks } = props
   return (
     <>

@@ -1,5 +1,5 @@
 /** When corrections went out and why not: the one colouring of a time, wherever it is shown. */
-import { Bands } from '../../../../../../runtime/lib/page/ui/parts/bands.js'
+import { Bands, type DrawnTime } from '../../../../../../runtime/lib/page/ui/parts/bands.js'
 import { locale, t } from '../../i18n/index.js'
 import { shareText } from '../../model/series.js'
 import { type Band, bandsOf, beginOf, day_ms, kindShares, type Span } from '../../model/timeline.js'
@@ -39,21 +39,18 @@ export function dayBands({ from: asked, to }: Day, spans: readonly Span[]) {
   return { from, to, bands: bandsOf(spans, from, to) }
 }
 
-/** @param props.label left out: the shares, which the legend has too */
-export function CauseBands(props: { from: number; to: number; bands: readonly Band[]; label?: string }) {
-  const { bands, from, to } = props
+/** As it is drawn, with the shares of each colour. */
+export function drawnDay(from: number, to: number, bands: readonly Band[]): DrawnTime {
   const isBrief = to - from < brief_ms
-  const legend = kindShares(bands).map(
-    ([kind, percent]) => [kind, `${t(`timeline.key.${kind}`)} ${shareText(percent)}`] as const,
-  )
-  return (
-    <Bands
-      label={props.label ?? legend.map(([, text]) => text).join(', ')}
-      bands={bands.map(({ kind, span, width, x }) => ({ key: span.from, kind, x, width }))}
-      marks={(isBrief ? [0, 0.5, 1] : [0, 0.25, 0.5, 0.75, 1]).map((share) =>
-        clock(from + share * (to - from), isBrief),
-      )}
-      legend={legend}
-    />
-  )
+  return {
+    bands: bands.map(({ kind, span, width, x }) => ({ key: span.from, kind, x, width })),
+    marks: (isBrief ? [0, 0.5, 1] : [0, 0.25, 0.5, 0.75, 1]).map((share) => clock(from + share * (to - from), isBrief)),
+    legend: kindShares(bands).map(([kind, percent]) => [kind, `${t(`timeline.key.${kind}`)} ${shareText(percent)}`]),
+  }
+}
+
+/** Its label are the shares, which the legend has too. */
+export function CauseBands({ bands, from, to }: { from: number; to: number; bands: readonly Band[] }) {
+  const drawn = drawnDay(from, to, bands)
+  return <Bands {...drawn} label={drawn.legend.map(([, text]) => text).join(', ')} />
 }
