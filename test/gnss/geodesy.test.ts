@@ -211,3 +211,18 @@ t.test('UBX frames', async (t) => {
     'b56227030a0002000000abcdef0123450622',
   )
 })
+
+t.test('places on the axes, over the date line, and in the south', async (t) => {
+  const near = (found: number, wanted: number, text: string) =>
+    t.ok(Math.abs(found - wanted) < 1e-3, `${text}: ${found}`)
+  // On the axes of WGS 84: a and b.
+  near(ecefToGeodetic({ x: 0, y: -6_378_137, z: 0 }).lon, -90, 'west')
+  near(ecefToGeodetic({ x: 0, y: 0, z: -6_356_752.3142 }).lat, -90, 'south pole')
+  near(ecefToGeodetic({ x: 0, y: 0, z: -6_356_752.3142 }).alt, 0, 'its height')
+  const east = (one: number, other: number) =>
+    enu(geodeticToEcef({ lat: -17, lon: one, alt: 0 }), geodeticToEcef({ lat: -17, lon: other, alt: 0 })).east
+  near(east(179.999_99, -179.999_99), 2.13, 'east over the date line')
+  const north = (one: number, other: number) =>
+    enu(geodeticToEcef({ lat: one, lon: -58.4, alt: 0 }), geodeticToEcef({ lat: other, lon: -58.4, alt: 0 })).north
+  near(north(-34.6, -34.6001), -11.094, 'south')
+})

@@ -1,5 +1,5 @@
 /** WGS84 geometry. Angles in degrees, lengths in metres, heights above the ellipsoid. */
-import type { Ecef, Enu } from '../../../schemas/services.js'
+import type { Ecef, Enu } from '../../../schemas/services/receiver.js'
 
 export type { Enu }
 

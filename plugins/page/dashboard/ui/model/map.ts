@@ -1,8 +1,9 @@
 /** A map without tiles: everything in metres from the station. Pure. */
+
+import { distance, ecefToGeodetic, enu, geodeticToEcef } from '../../../../../runtime/lib/gnss/geodesy.js'
 import { type Json, listAt, numberAt } from '../../../../../runtime/lib/page/ui/station/document.js'
 import { fixOf, type Rover } from '../../../../../runtime/lib/page/ui/station/links.js'
 import type { Point } from '../station/messages.js'
-import { distance_m, enuOf, toEcef, toGeodetic } from './gnss/geodesy.js'
 import type { HistoryRow } from './gnss/positions.js'
 
 export interface MapPoint {
@@ -36,13 +37,13 @@ const least_m = 20
 export function mapOf(document: Json | undefined): StationMap | undefined {
   if (!document || !numberAt(document, 'gnss.pos.t')) return undefined
   const here = { lat: numberAt(document, 'gnss.pos.lat') ?? 0, lon: numberAt(document, 'gnss.pos.lon') ?? 0 }
-  const origin = toEcef({ ...here, alt: 0 })
+  const origin = geodeticToEcef({ ...here, alt: 0 })
   const points = listAt<Rover>(document, 'ntrip.caster.rovers')
     // A viewer gets no positions of rovers.
     .filter((rover) => fixOf(rover) !== 'silent' && (rover.lat !== 0 || rover.lon !== 0))
     .map(({ id, user, agent, ip, lat, lon, quality }): MapPoint => {
       const name = user || agent || ip
-      const { east, north } = enuOf(origin, toEcef({ lat, lon, alt: 0 }))
+      const { east, north } = enu(origin, geodeticToEcef({ lat, lon, alt: 0 }))
       return {
         key: `rover ${id}`,
         name,
@@ -97,17 +98,17 @@ export function referenceMapOf(
   if (!reference) return undefined
   const places: HistoryRow[] = []
   for (const row of rows) {
-    const isKnown = [reference, ...places].some((place) => distance_m(place, row) < same_m)
+    const isKnown = [reference, ...places].some((place) => distance(place, row) < same_m)
     if (row.what === 'used' && !row.isPresent && !isKnown) places.push(row)
   }
   if (places.length === 0) return undefined
   const points = places.map((row): MapPoint => {
-    const { east, north } = enuOf(reference, row)
-    const { lat, lon } = toGeodetic(row)
+    const { east, north } = enu(reference, row)
+    const { lat, lon } = ecefToGeodetic(row)
     return { key: `reference ${row.id}`, name: nameOf(row), kind: 'history', east, north, lat, lon, isFixed: false }
   })
   const far_m = Math.max(leastBetween_m, ...points.map(({ east, north }) => Math.hypot(east, north)))
-  const { lat, lon } = toGeodetic(reference)
+  const { lat, lon } = ecefToGeodetic(reference)
   return { lat, lon, points, radius_m: roundUp(far_m * 1.05) }
 }
 

@@ -1,4 +1,6 @@
 /** What the verdict means for who uses the corrections. Pure. */
+
+import { ecefToGeodetic } from '../../../../../runtime/lib/gnss/geodesy.js'
 import {
   at,
   type Json,
@@ -8,7 +10,6 @@ import {
   verdictOf,
 } from '../../../../../runtime/lib/page/ui/station/document.js'
 import { hasReference, referenceAccuracy } from '../../../../../runtime/lib/page/ui/station/set-up.js'
-import { toGeodetic } from './gnss/geodesy.js'
 
 /** Beyond this rovers notice that the whole map is shifted. */
 const exact_m = 0.1
@@ -45,7 +46,7 @@ function placeOf(document: Json): { lat: number; lon: number } | undefined {
   const chosen = `gnss.ref.${textAt(document, 'gnss.ref.chosen')}`
   const number = (path: string) => numberAt(document, path) ?? 0
   if (hasReference(document) && textAt(document, `${chosen}.type`) !== '')
-    return toGeodetic({ x: number(`${chosen}.x`), y: number(`${chosen}.y`), z: number(`${chosen}.z`) })
+    return ecefToGeodetic({ x: number(`${chosen}.x`), y: number(`${chosen}.y`), z: number(`${chosen}.z`) })
   return number('gnss.pos.t') ? { lat: number('gnss.pos.lat'), lon: number('gnss.pos.lon') } : undefined
 }
 

@@ -1,4 +1,5 @@
 import { useCallback } from 'preact/hooks'
+import { ecefToGeodetic } from '../../../../../runtime/lib/gnss/geodesy.js'
 import { change } from '../../../../../runtime/lib/page/ui/http.js'
 import { Action } from '../../../../../runtime/lib/page/ui/parts/action.js'
 import { Card, FigureList } from '../../../../../runtime/lib/page/ui/parts/card.js'
@@ -8,7 +9,7 @@ import { type Json, numberAt, textAt } from '../../../../../runtime/lib/page/ui/
 import { duration, figure, moment, t, word } from '../i18n/index.js'
 import { enuText, lengthText } from '../i18n/lengths.js'
 import { sentence } from '../i18n/plugin-texts.js'
-import { geoLink, toGeodetic } from '../model/gnss/geodesy.js'
+import { geoLink } from '../model/gnss/geodesy.js'
 import { type HistoryEntry, type HistoryRow, historyRows, referenceOf } from '../model/gnss/positions.js'
 import { PositionForm } from '../parts/forms/position-form.js'
 import { ReferenceMap } from '../parts/map-card.js'
@@ -70,7 +71,7 @@ function Present({ document }: { document: Json }) {
   const other = chosen === 'survey' ? 'manual' : 'survey'
   const hasOther = textAt(document, `gnss.ref.${other}.type`) !== ''
   const of = (name: string) => `gnss.ref.${chosen}.${name}`
-  const place = reference && toGeodetic(reference)
+  const place = reference && ecefToGeodetic(reference)
   const distance = numberAt(document, 'gnss.pos.delta') ?? 0
   return (
     <Card title={t('positions.present')}>
@@ -181,6 +182,6 @@ function Entry({ row, again, saved }: { row: HistoryRow } & Again) {
 }
 
 function placeText(row: HistoryRow): string {
-  const { lat, lon, alt } = toGeodetic(row)
+  const { lat, lon, alt } = ecefToGeodetic(row)
   return `${lat.toFixed(8)}°, ${lon.toFixed(8)}°, ${figure(alt, 3, 'm')}`
 }

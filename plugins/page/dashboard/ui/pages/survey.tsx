@@ -1,3 +1,4 @@
+import { ecefToGeodetic, enu } from '../../../../../runtime/lib/gnss/geodesy.js'
 import { Action } from '../../../../../runtime/lib/page/ui/parts/action.js'
 import { Card, FigureList, Tone, type ToneName } from '../../../../../runtime/lib/page/ui/parts/card.js'
 import { useLoaded } from '../../../../../runtime/lib/page/ui/parts/loaded.js'
@@ -12,7 +13,7 @@ import {
 import { duration, figure, t, word } from '../i18n/index.js'
 import { lengthText } from '../i18n/lengths.js'
 import { errorText } from '../i18n/plugin-texts.js'
-import { enuOf, geoLink, toGeodetic } from '../model/gnss/geodesy.js'
+import { geoLink } from '../model/gnss/geodesy.js'
 import { liveOf } from '../model/gnss/positions.js'
 import { percentOf, plainLimit_m, type SurveyNow, scatterOf, surveyOf } from '../model/gnss/survey.js'
 import { forecastOf, purposeOf, roughly } from '../model/gnss/survey-forecast.js'
@@ -241,10 +242,10 @@ function AccuracyCurve({ survey }: { survey: SurveyNow }) {
 function Place({ survey, document }: { survey: SurveyNow; document: Json }) {
   const { mean, stated_m = 0 } = survey
   if (!mean) return null
-  const { lat, lon, alt } = toGeodetic(mean)
+  const { lat, lon, alt } = ecefToGeodetic(mean)
   const points = curve.value
   const now = liveOf(document)
-  const live = now && enuOf(mean, now)
+  const live = now && enu(mean, now)
   return (
     <Card title={t('survey.place')}>
       <div class="beside">

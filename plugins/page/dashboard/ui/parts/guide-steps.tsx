@@ -1,11 +1,11 @@
 /** The steps of the guide. */
 
+import { ecefToGeodetic } from '../../../../../runtime/lib/gnss/geodesy.js'
 import { FigureList, Tone, type ToneName } from '../../../../../runtime/lib/page/ui/parts/card.js'
 import { type Loaded, Waiting } from '../../../../../runtime/lib/page/ui/parts/loaded.js'
 import { type Json, numberAt, textAt } from '../../../../../runtime/lib/page/ui/station/document.js'
 import { type OutputFact, outputsOf } from '../../../../../runtime/lib/page/ui/station/outputs.js'
 import { figure, t, word } from '../i18n/index.js'
-import { toGeodetic } from '../model/gnss/geodesy.js'
 import { referenceOf } from '../model/gnss/positions.js'
 import { percentOf, surveyOf } from '../model/gnss/survey.js'
 import { meanCno, networksOf, positionLevel } from '../model/guide.js'
@@ -57,7 +57,7 @@ export function AntennaStep({ document }: { document: Json }) {
 export function PositionStep({ document }: { document: Json }) {
   const reference = referenceOf(document)
   const survey = surveyOf(document)
-  const place = reference && toGeodetic(reference)
+  const place = reference && ecefToGeodetic(reference)
   const method = reference?.method === 'manual' ? 'manual' : 'survey'
   return (
     <>

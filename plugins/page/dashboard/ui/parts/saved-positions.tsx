@@ -1,12 +1,12 @@
 /** Positions that a person keeps under a name: use, rename, delete. */
 import { useState } from 'preact/hooks'
+import { distance, ecefToGeodetic } from '../../../../../runtime/lib/gnss/geodesy.js'
 import { change } from '../../../../../runtime/lib/page/ui/http.js'
 import { Action } from '../../../../../runtime/lib/page/ui/parts/action.js'
 import { FigureList } from '../../../../../runtime/lib/page/ui/parts/card.js'
 import { Field } from '../../../../../runtime/lib/page/ui/parts/form/field.js'
 import { figure, moment, t } from '../i18n/index.js'
 import { lengthText } from '../i18n/lengths.js'
-import { distance_m, toGeodetic } from '../model/gnss/geodesy.js'
 import { type Place, type SavedPlace, savedOf } from '../model/gnss/positions.js'
 import { api } from '../station/api.js'
 import type { Point } from '../station/messages.js'
@@ -41,8 +41,8 @@ function Saved({
   used,
 }: Omit<Parameters<typeof SavedList>[0], 'places'> & { place: SavedPlace }) {
   const { acc, epoch, frame, id, name } = place
-  const away_m = reference && distance_m(place, reference)
-  const { lat, lon, alt } = toGeodetic(place)
+  const away_m = reference && distance(place, reference)
+  const { lat, lon, alt } = ecefToGeodetic(place)
   const url = `/reference/saved/${id}`
   return (
     <li class="command">

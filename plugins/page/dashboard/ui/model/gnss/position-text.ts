@@ -4,8 +4,9 @@
  * NMEA 0183 GGA; `POS X|Y|Z` lines of a CSRS-PPP .sum file (NRCan); otherwise three numbers: latitude, longitude and height in degrees, in
  * degrees and minutes, or in degrees, minutes and seconds, or ECEF metres. Decimal comma or point.
  */
+
+import { geodeticToEcef } from '../../../../../../runtime/lib/gnss/geodesy.js'
 import type { Point } from '../../station/messages.js'
-import { toEcef } from './geodesy.js'
 
 export interface ReadPosition {
   readonly kind: 'degrees' | 'ecef' | 'nmea' | 'csrs'
@@ -36,7 +37,7 @@ const isOnEarth = (point: Point) => {
 const atPlace = (lat: number, lon: number, alt: number): PositionReading =>
   Math.abs(lat) > 90 || Math.abs(lon) > 180 || Math.abs(alt) > 10_000
     ? { trouble: 'range' }
-    : { kind: 'degrees', point: toEcef({ lat, lon, alt }) }
+    : { kind: 'degrees', point: geodeticToEcef({ lat, lon, alt }) }
 
 /** `POS X IGS20 21:254:43200 apriori estimate difference sigma95 …`: the estimate, and 95 % as 1 sigma (÷ 1.96). */
 function readCsrs(text: string): PositionReading | undefined {

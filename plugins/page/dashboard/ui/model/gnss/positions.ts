@@ -1,8 +1,16 @@
 /** The reference history, and the effect of an entered position. Pure. */
+
+import {
+  distance,
+  type Enu,
+  ecefToGeodetic,
+  enu,
+  type Geodetic,
+  geodeticToEcef,
+} from '../../../../../../runtime/lib/gnss/geodesy.js'
 import { type Json, numberAt, textAt } from '../../../../../../runtime/lib/page/ui/station/document.js'
 import { hasReference } from '../../../../../../runtime/lib/page/ui/station/set-up.js'
 import type { Point } from '../../station/messages.js'
-import { distance_m, type Enu, enuOf, type Geodetic, toEcef, toGeodetic } from './geodesy.js'
 import type { ReadPosition } from './position-text.js'
 
 export interface HistoryEntry extends Point {
@@ -43,13 +51,13 @@ export function referenceOf(document: Json | undefined): (Point & { readonly met
 /** Newest first. */
 export function historyRows(entries: readonly HistoryEntry[], reference: (Point & { method: string }) | undefined) {
   const isReference = (entry: HistoryEntry) =>
-    reference !== undefined && entry.method === reference.method && distance_m(entry, reference) < same_m
+    reference !== undefined && entry.method === reference.method && distance(entry, reference) < same_m
   const present = entries.filter((entry) => entry.what === 'used' && isReference(entry)).at(-1)
   return entries
     .map(
       (entry): HistoryRow => ({
         ...entry,
-        away_m: reference && distance_m(entry, reference),
+        away_m: reference && distance(entry, reference),
         isPresent: entry === present,
       }),
     )
@@ -82,8 +90,8 @@ export interface PositionEntry {
 /** Where the antenna is by that entry: above a marker by the measured height. */
 export function antennaOf({ read, of, height_m }: Pick<PositionEntry, 'read' | 'of' | 'height_m'>): Point {
   if (of === 'arp') return read.point
-  const place = toGeodetic(read.point)
-  return toEcef({ ...place, alt: place.alt + (of === 'marker' ? height_m : -height_m) })
+  const place = ecefToGeodetic(read.point)
+  return geodeticToEcef({ ...place, alt: place.alt + (of === 'marker' ? height_m : -height_m) })
 }
 
 /** A position of the antenna reference point, as the list of saved ones has it. */
@@ -135,7 +143,7 @@ export function liveOf(document: Json | undefined): Point | undefined {
 export function liveText(document: Json | undefined): { text: string; acc_m: number } | undefined {
   const live = liveOf(document)
   if (!live) return undefined
-  const { lat, lon, alt } = toGeodetic(live)
+  const { lat, lon, alt } = ecefToGeodetic(live)
   return {
     text: `${lat.toFixed(9)} ${lon.toFixed(9)} ${alt.toFixed(3)}`,
     acc_m: numberAt(document, 'gnss.pos.acc') ?? 0,
@@ -146,10 +154,10 @@ export function previewOf(point: Point, document: Json | undefined): Preview {
   const reference = referenceOf(document)
   const live = liveOf(document)
   return {
-    geodetic: toGeodetic(point),
-    fromReference: reference && enuOf(reference, point),
-    fromLive: live && enuOf(live, point),
-    away_m: (live ?? reference) && distance_m((live ?? reference) as Point, point),
+    geodetic: ecefToGeodetic(point),
+    fromReference: reference && enu(reference, point),
+    fromLive: live && enu(live, point),
+    away_m: (live ?? reference) && distance((live ?? reference) as Point, point),
   }
 }
 
@@ -158,7 +166,7 @@ export function changeOf(entry: PositionEntry) {
   const { acc_m, epoch, frame, height_m, isChosen, isCorrected, of, read } = entry
   // The station itself lowers a phase centre.
   const point = of === 'marker' ? antennaOf(entry) : read.point
-  const { lat, lon, alt } = toGeodetic(point)
+  const { lat, lon, alt } = ecefToGeodetic(point)
   const isAxes = read.kind === 'ecef' || read.kind === 'csrs'
   const angles = { lat: round(lat, 10), lon: round(lon, 10), alt: round(alt, 4) }
   const axes = { x: round(point.x, 4), y: round(point.y, 4), z: round(point.z, 4) }

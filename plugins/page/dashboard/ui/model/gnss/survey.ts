@@ -1,7 +1,8 @@
 /** Progress and scatter of a survey-in. Pure. */
+
+import { type Enu, enu } from '../../../../../../runtime/lib/gnss/geodesy.js'
 import { type Json, numberAt, textAt } from '../../../../../../runtime/lib/page/ui/station/document.js'
 import type { CurvePoint, Point } from '../../station/messages.js'
-import { type Enu, enuOf } from './geodesy.js'
 
 /** A plain survey-in states no less than this (option `plain.bias_m` of survey-in): mostly the ionosphere. */
 export const plainLimit_m = 1.3
@@ -78,8 +79,8 @@ export interface Scatter {
 
 /** @param acc_m radius of the circle that has to fit in */
 export function scatterOf(points: readonly CurvePoint[], origin: Point, acc_m: number): Scatter {
-  const positions = points.map(({ now }) => enuOf(origin, now))
-  const means = points.map(({ mean }) => enuOf(origin, mean))
+  const positions = points.map(({ now }) => enu(origin, now))
+  const means = points.map(({ mean }) => enu(origin, mean))
   const away = [...positions, ...means].map(({ east, north }) => Math.max(Math.abs(east), Math.abs(north)))
   return { positions, means, reach_m: Math.max(0.02, acc_m, ...away) * 1.1 }
 }

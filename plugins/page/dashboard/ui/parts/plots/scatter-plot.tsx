@@ -1,7 +1,9 @@
 /** Receiver positions during a survey-in, around their mean: metres, north up, with a scale bar. A map is useless at centimetres. */
+
+import type { Enu } from '../../../../../../runtime/lib/gnss/geodesy.js'
 import { t } from '../../i18n/index.js'
 import { lengthText } from '../../i18n/lengths.js'
-import { type Enu, roundBelow } from '../../model/gnss/geodesy.js'
+import { roundBelow } from '../../model/gnss/geodesy.js'
 import type { Scatter } from '../../model/gnss/survey.js'
 
 const half = 160
