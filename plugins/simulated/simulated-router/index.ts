@@ -1,7 +1,6 @@
 import { definePlugin, type PluginContext, unavailable } from 'rtk-base/plugin'
 import { simulatedRouter } from 'rtk-base/services'
 import { Type } from 'typebox'
-import { runCommand } from './commands.js'
 import { RouterOptions } from './options.js'
 import { SimulatedTeltonika } from './router.js'
 
@@ -30,14 +29,14 @@ export default definePlugin({
       get credentials() {
         return running().credentials
       },
-      command: (line) => runCommand(running(), line),
+      command: (line) => running().command(line),
       describe: () => running().describe(),
     })
     ctx.action({
       name: 'sim-router',
       summary: 'sim-router=LINE controls the simulated router (help lists the lines)',
       input: { line: Type.Optional(Type.String()) },
-      run: ({ input }) => runCommand(running(), input.line ?? ''),
+      run: ({ input }) => running().command(input.line ?? ''),
     })
     return { holder, options }
   },

@@ -1,17 +1,16 @@
-/** The simulated router: its controls as methods, for tests and for the language of `commands.ts`. */
+/** The simulated router: how it is switched on and off, its state, and its controls (controls.ts). */
 
 import { badValue, type NetworkPort } from 'rtk-base/plugin'
 import type { SimulatedRouter } from 'rtk-base/services'
 import { Value } from 'typebox/value'
+import { control } from './controls.js'
 import { Device, type SeenCall } from './device/device.js'
-import type { Damage, Failure } from './device/faults.js'
 import { parseFirmware } from './device/identity.js'
 import { Power } from './device/power.js'
 import { type Certificate, Listeners, type Ports, selfSigned } from './http/listeners.js'
 import { answerRequest } from './http/web-server.js'
-import type { Technology } from './mobile/operators.js'
 import { registrationOf } from './mobile/readings.js'
-import { RouterOptions, type SimState, type SimulatorClock } from './options.js'
+import { RouterOptions, type SimulatorClock } from './options.js'
 
 type Partially<T> = T extends readonly unknown[] ? T : T extends object ? { [K in keyof T]?: Partially<T[K]> } : T
 /** `ports`: where it listened before; left out: on free ones. */
@@ -44,7 +43,7 @@ function complete(given: Partially<RouterOptions>): RouterOptions {
   }
 }
 
-export class SimulatedTeltonika implements Omit<SimulatedRouter, 'command'> {
+export class SimulatedTeltonika implements SimulatedRouter {
   readonly #device: Device
   readonly #listeners: Listeners
   readonly #power: Power
@@ -93,6 +92,18 @@ export class SimulatedTeltonika implements Omit<SimulatedRouter, 'command'> {
   /** The router shuts down for good. */
   close(): Promise<void> {
     return this.#power.close()
+  }
+
+  /** Runs one line of the controls. @returns the state, or the text of `help`. @throws RTK_ERR_COMMAND_VALUE */
+  command(line: string): string {
+    const certificate = () => this.#renewCertificate()
+    return control({ device: this.#device, power: this.#power, certificate }, line) ?? this.describe()
+  }
+
+  #renewCertificate(): void {
+    if (this.#certificate === undefined) return
+    this.#certificate = selfSigned(this.#device.identity.serial)
+    this.#listeners.present(this.#certificate)
   }
 
   // State
@@ -154,136 +165,5 @@ export class SimulatedTeltonika implements Omit<SimulatedRouter, 'command'> {
       ...faults.describe(),
     ]
     return parts.filter((part) => part !== '').join(', ')
-  }
-
-  // Events
-
-  /** It restarts: sessions and pending changes are lost, connections refused. @param away_s instead of `reboot_s` */
-  reboot(away_s: number = this.#device.options.reboot_s): void {
-    this.#power.restart('reboot', away_s)
-  }
-  /** No connection is accepted until `replug`. */
-  unplug(): void {
-    this.#power.unplug()
-  }
-  /** It boots: `reboot_s` later it answers. */
-  replug(): void {
-    this.#power.replug()
-  }
-  /** Another router of the same kind, as from the factory: other MAC, serial number, IMEI, certificate, and password if given. */
-  replace(pswd?: string): void {
-    this.#device.replace()
-    if (pswd !== undefined) this.#device.credentials.pswd = pswd
-    this.certificate()
-    this.#power.restart('factory', 0)
-  }
-  certificate(): void {
-    if (this.#certificate === undefined) return
-    this.#certificate = selfSigned(this.#device.identity.serial)
-    this.#listeners.present(this.#certificate)
-  }
-  /** Someone changed the login; sessions stay. */
-  password(user: string, pswd: string): void {
-    this.#device.credentials = { user, pswd }
-  }
-  /** All sessions are forgotten. */
-  expire(): void {
-    this.#device.sessions.clear()
-    this.#device.tokens.clear()
-  }
-  block(address = '127.0.0.1'): void {
-    this.#device.loginBlock.block(address)
-  }
-  unblock(): void {
-    this.#device.loginBlock.unblock()
-  }
-  /** Another version is installed at once, without a restart; with the other generation the configuration is a new one. */
-  install(version: string): void {
-    this.#device.install(version)
-  }
-  /** A transport is switched off or on by a person. */
-  transport(name: 'ubus' | 'rest', on: boolean): void {
-    if (name === 'ubus') this.#device.ubusOn = on
-    else this.#device.restOn = on
-  }
-  /** Someone else writes and commits a value. */
-  set(config: string, section: string, option: string, value: string): void {
-    if (!this.#device.uci.write(config, section, option, value)) throw badValue(`unknown section ${config}.${section}`)
-  }
-  timeShift(by_s: number): void {
-    this.#device.timeShift_s = by_s
-  }
-
-  // The modem and its surroundings
-
-  sim(state: SimState): void {
-    this.#device.modem.insert({ state })
-  }
-  /** Another SIM. @param apn names that its network accepts; none given: any */
-  swap(imsi: string, iccid: string, apn: string[] = [], user = '', pswd = ''): void {
-    this.#device.modem.insert({ state: 'ready', imsi, iccid, apn, user, pswd })
-  }
-  /** Undefined: nothing is received. */
-  signal(rssi_dbm: number | undefined): void {
-    const { modem } = this.#device
-    if ((rssi_dbm === undefined) !== (modem.rssi_dbm === undefined)) modem.search()
-    modem.rssi_dbm = rssi_dbm
-  }
-  technology(name: Technology): void {
-    this.#device.modem.technology = name
-  }
-  /** In 0.1 °C; undefined: it has no sensor. */
-  temperature(value_dC: number | undefined): void {
-    this.#device.modem.temperature_dC = value_dC
-  }
-  /** An operator does not let the SIM in, or does again. */
-  forbid(plmn: string, on: boolean): void {
-    for (const operator of this.#device.modem.operators) if (operator.plmn === plmn) operator.forbidden = on
-  }
-  /** It can scan and select. */
-  operatorControl(on: boolean): void {
-    this.#device.modem.operatorControl = on
-  }
-  /** The router's own table knows the APN of the SIM (`auto_apn`). */
-  autoApn(known: boolean): void {
-    this.#device.modem.autoApnKnown = known
-  }
-  /** The network hands data on; without that the ping reboot strikes. */
-  uplink(on: boolean): void {
-    this.#device.modem.uplink = on
-    this.#device.pingReboot.check()
-  }
-  rebootModem(): void {
-    this.#device.modem.start()
-  }
-
-  // Answers
-
-  /** @param pattern part of `object.method` or `METHOD /api/path`; `''`: every call */
-  slow(delay_s: number, pattern = ''): void {
-    this.#device.faults.slow(delay_s * 1000, pattern)
-  }
-  garbage(damage: Damage | undefined, times: number = Number.POSITIVE_INFINITY, pattern = ''): void {
-    this.#device.faults.damage(damage, times, pattern)
-  }
-  http(status: number | undefined, times: number = Number.POSITIVE_INFINITY, pattern = ''): void {
-    this.#device.faults.http(status, times, pattern)
-  }
-  /** @param call `object.method`, or a REST path without /api/ */
-  fail(call: string, failure: Failure | undefined): void {
-    this.#device.faults.fail(call, failure)
-  }
-  missing(object: string, on = true): void {
-    this.#device.faults.missing(object, on)
-  }
-  deny(name: string, on = true): void {
-    this.#device.faults.deny(name, on)
-  }
-  firstLogin(on: boolean): void {
-    this.#device.faults.firstLogin = on
-  }
-  /** Ends the faults of the answers. */
-  clear(): void {
-    this.#device.faults.clear()
   }
 }

@@ -6,7 +6,6 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import modem from '../../../../plugins/network/modem/index.js'
-import { runCommand } from '../../../../plugins/simulated/simulated-router/commands.js'
 import { SimulatedTeltonika } from '../../../../plugins/simulated/simulated-router/router.js'
 import { systemNetwork } from '../../../../runtime/platform/ports/system-network.js'
 import type { AnyPlugin } from '../../../../runtime/plugin.js'
@@ -211,7 +210,7 @@ t.test('a viewer sees no password of router and modem', { skip: gateOnly }, asyn
   const token = 'operator-token-0123456789'
   const viewerToken = 'viewer-token-0123456789'
   const { rig, router, pass } = await together(t, '7/ubus', { http: { token, viewerToken } })
-  runCommand(router, 'set network.mob1s1a1.password apn-secret')
+  router.command('set network.mob1s1a1.password apn-secret')
   await pass(400)
   const documentFor = async (bearer: string) => {
     const { text } = await rig.station.request('/get-info', { headers: { authorization: `Bearer ${bearer}` } })

@@ -8,7 +8,6 @@ import t, { type Test } from 'tap'
 import { Value } from 'typebox/value'
 import { firmwareScript } from '../../../../plugins/network/teltonika-router/operations/router-rows.js'
 import { scanScript } from '../../../../plugins/network/teltonika-router/operations/sim-rows.js'
-import { runCommand } from '../../../../plugins/simulated/simulated-router/commands.js'
 import { firmwareImage } from '../../../../plugins/simulated/simulated-router/device/identity.js'
 import { RouterOptions } from '../../../../plugins/simulated/simulated-router/options.js'
 import {
@@ -216,9 +215,9 @@ t.test('the envelope', async (t) => {
       t.equal(response.status, 404, path)
       t.match(response.headers.get('content-type'), 'text/html')
     }
-    router.transport('ubus', false)
+    router.command('ubus off')
     t.equal((await raw(JSON.stringify(envelope(nobody, 'session', 'login')))).status, 404)
-    router.transport('ubus', true)
+    router.command('ubus on')
   })
 })
 
@@ -244,7 +243,7 @@ t.test('session', async (t) => {
   const forever = (await ask(nobody, 'session', 'login', { username: 'admin', password: pswd, timeout: 0 })).result?.[1]
   await wait(86_400)
   t.equal((await ask(forever?.ubus_rpc_session ?? '', 'system', 'info')).result?.[0], 0, 'timeout 0 does not end')
-  router.password('admin', 'another')
+  router.command('password admin another')
   t.equal(
     (await ask(forever?.ubus_rpc_session ?? '', 'system', 'info')).result?.[0],
     0,
@@ -292,7 +291,7 @@ t.test('failed logins block', async (t) => {
     t.match(await rig.restLogin(), { status: 401 })
     await rig.wait(100_000)
     t.ok(rig.router.blocked, 'not time-based')
-    rig.router.reboot()
+    rig.router.command('reboot')
     await rig.back(60)
     t.notOk(rig.router.blocked)
     t.equal((await rig.tryLogin()).result?.[0], 0)
@@ -307,7 +306,7 @@ t.test('failed logins block', async (t) => {
     ])
     await fail(rig, 3)
     t.ok(rig.router.blocked)
-    rig.router.reboot(5)
+    rig.router.command('reboot 5')
     await rig.back(5)
     t.ok(rig.router.blocked, 'reboot_clear is 0')
   })
@@ -317,7 +316,7 @@ t.test('failed logins block', async (t) => {
     await fail(rig, 10)
     await rig.wait(86_400)
     t.strictSame((await rig.tryLogin()).result, [6])
-    rig.router.unblock()
+    rig.router.command('unblock')
     t.equal((await rig.tryLogin()).result?.[0], 0)
   })
 })
@@ -371,7 +370,7 @@ t.test('uci', async (t) => {
       deny_roaming: '1',
       dns: ['9.9.9.9', '1'],
     })
-    router.set('network', 'mob1s1a1', 'deny_roaming', '0')
+    router.command('set network.mob1s1a1.deny_roaming 0')
   })
 
   t.test('pending changes end with their session, and with revert', async (t) => {
@@ -465,9 +464,9 @@ t.test('the objects of 7.x have the shapes of the reference', async (t) => {
   t.ok((await call('mdcollect', 'get_raw_total')).rx > before.rx)
 
   t.test('vuci objects went with 7.08', async (t) => {
-    router.install('RUTX_R_00.07.08')
+    router.command('firmware RUTX_R_00.07.08')
     t.equal(await call('vuci.system', 'version'), -32000)
-    router.install('RUTX_R_00.07.06')
+    router.command('firmware RUTX_R_00.07.06')
   })
 
   t.test('file.exec runs no shell, knows its programs, and says nothing of empty streams', async (t) => {
@@ -518,7 +517,7 @@ t.test('legacy: root, gsmctl, no gsm objects', async (t) => {
     t.match(await exec('/etc/init.d/network', 'reload'), { code: 0 })
     await wait(60)
     t.notOk(router.connected)
-    router.set('simcard', 'sim1', 'apn', 'internet')
+    router.command('set simcard.sim1.apn internet')
     await call('network.interface.ppp', 'down')
     await call('network.interface.ppp', 'up')
     await wait(60)
@@ -571,7 +570,7 @@ t.test('the modem', async (t) => {
     await setApn({ auto_apn: '1' })
     await wait(11)
     t.ok(router.connected)
-    router.swap('310410123456789', '8901410321111851072', ['private'], 'user', 'secret')
+    router.command('swap 310410123456789 8901410321111851072 private user secret')
     await setApn({ apn: 'private', auto_apn: '0', auth: 'pap', username: 'user', password: 'no' })
     await wait(60)
     t.notOk(router.connected)
@@ -599,7 +598,7 @@ t.test('the modem', async (t) => {
     t.match(operators[5], { oper_num: '00101' })
     await wait(11)
     t.ok(router.connected)
-    router.operatorControl(false)
+    router.command('operator-control off')
     t.match(await call('gsm.modem0', 'info'), { operator_scan: false })
     t.match(await call('gsm.modem0', 'scan_operators'), { errno: -95 })
   })
@@ -625,7 +624,7 @@ t.test('the modem', async (t) => {
     await wait(60)
     t.equal(await registration(), 1, 'falls back')
     await select({ mode: 'manual', operator: '24601' })
-    router.set('network', 'mob1s1a1', 'metric', '9')
+    router.command('set network.mob1s1a1.metric 9')
     await wait(60)
     t.equal(await registration(), 1, 'a reload of the mobile network forgets what was not configured')
     await call('uci', 'set', {
@@ -644,31 +643,31 @@ t.test('the modem', async (t) => {
   t.test('SIM and signal', async (t) => {
     const { call, login, router, wait } = await simulate(t, options)
     await login()
-    const states: [Parameters<typeof router.sim>[0], number][] = [
+    const states: [string, number][] = [
       ['absent', 10],
       ['pin', 4],
       ['puk', 5],
       ['error', 13],
     ]
     for (const [state, state_id] of states) {
-      router.sim(state)
+      router.command(`sim ${state}`)
       t.match(await call('gsm.modem0', 'get_pin_state'), { state_id }, state)
       t.match(await call('gsm.modem0', 'get_imsi'), { errno: -19 }, state)
       t.match(await call('gsm.modem0', 'get_net_reg_stat'), { status_id: 0 }, state)
       t.notOk(router.connected)
     }
-    router.swap('310410123456789', '8901410321111851072')
-    router.technology('NR')
+    router.command('swap 310410123456789 8901410321111851072')
+    router.command('technology NR')
     await wait(20)
     t.match(await call('gsm.modem0', 'get_iccid'), { iccid: '8901410321111851072' })
     t.match(await call('gsm.modem0', 'get_service_provider'), { plmn: 310410, full_name: 'Far "West", Inc.' })
     t.match(await call('gsm.modem0', 'get_signal_query'), { net_mode: '5G-NSA' })
-    router.signal(-111)
+    router.command('signal -111')
     t.match(await call('gsm.modem0', 'get_signal_query'), { rssi: -111, sinr: -14 })
-    router.signal(undefined)
+    router.command('signal off')
     t.match(await call('gsm.modem0', 'get_signal_query'), { errno: -61 })
     t.notOk(router.connected)
-    router.temperature(undefined)
+    router.command('temperature off')
     t.match(await call('gsm.modem0', 'get_temperature'), { errno: -95 })
   })
 
@@ -816,7 +815,7 @@ t.test('REST', async (t) => {
     t.equal((await post('{}', 'constructor')).status, 403)
     const form = { method: 'POST', body: 'x', headers: { 'content-type': 'multipart/form-data; boundary=y' } }
     t.equal((await fetch(`${router.url}/api/firmware/actions/upload_device_firmware`, form)).status, 403)
-    router.firstLogin(true)
+    router.command('first-login on')
     t.match(await restLogin(), { status: 403, errors: [{ code: 125 }] })
   })
 })
@@ -860,7 +859,7 @@ t.test('restart, factory reset, power', async (t) => {
 
   t.test('factory reset forgets the configuration', async (t) => {
     const { call, login, router, wait, back } = await simulate(t)
-    router.set('network', 'mob1s1a1', 'apn', 'mine')
+    router.command('set network.mob1s1a1.apn mine')
     await login()
     t.equal(await call('rpc-sys', 'factory'), 'done')
     await wait(2)
@@ -873,17 +872,17 @@ t.test('restart, factory reset, power', async (t) => {
     await login()
     const idle = clock.pending
     t.equal(idle, 0, 'no timers while nobody asks')
-    router.slow(60)
+    router.command('slow 60')
     const lost = t.rejects(call('system', 'info'))
     await until(() => clock.pending > 0, 'the call')
-    router.unplug()
+    router.command('unplug')
     await lost
     t.equal(clock.pending, 0)
-    router.reboot()
+    router.command('reboot')
     await back(1000)
     t.notOk(router.listening, 'without power nothing restarts')
-    router.clear()
-    router.replug()
+    router.command('clear')
+    router.command('replug')
     await back(90)
     t.equal((await tryLogin()).result?.[0], 0)
   })
@@ -891,7 +890,7 @@ t.test('restart, factory reset, power', async (t) => {
   t.test('closed for good', async (t) => {
     const { router, clock, isRefused } = await simulate(t)
     await router.close()
-    for (const line of ['replug', 'reboot', 'replace']) runCommand(router, line)
+    for (const line of ['replug', 'reboot', 'replace']) router.command(line)
     await clock.advance(1_000_000)
     t.ok(await isRefused())
     t.equal(clock.pending, 0)
@@ -900,7 +899,7 @@ t.test('restart, factory reset, power', async (t) => {
   t.test('the other generation installed', async (t) => {
     const { call, login, router } = await simulate(t, { generation: 'legacy' })
     await login()
-    runCommand(router, 'firmware RUTX_R_00.07.06')
+    router.command('firmware RUTX_R_00.07.06')
     t.match(await call('uci', 'get', { config: 'network', section: 'mob1s1a1' }), { values: { proto: 'wwan' } })
     t.match(await call('gsm.modem0', 'info'), { usb_id: '3-1' })
   })
@@ -908,7 +907,7 @@ t.test('restart, factory reset, power', async (t) => {
   t.test('the ping reboot strikes when the uplink is silent', async (t) => {
     const { call, login, router, wait, back } = await simulate(t)
     await login()
-    router.uplink(false)
+    router.command('uplink off')
     await wait(7200)
     t.ok(router.listening, 'it is off')
     await login()
@@ -920,7 +919,7 @@ t.test('restart, factory reset, power', async (t) => {
     await wait(1)
     t.notOk(router.listening)
     await back(90)
-    router.uplink(true)
+    router.command('uplink on')
     await wait(7200)
     t.ok(router.listening)
   })
@@ -996,12 +995,12 @@ t.test('https', async (t) => {
   t.test('a new certificate, and another router', async (t) => {
     const before = router.fingerprint256
     const { mac } = router.identity
-    runCommand(router, 'certificate')
+    router.command('certificate')
     t.not(router.fingerprint256, before)
     t.equal((await secure(router.httpsUrl)).fingerprint256, router.fingerprint256)
     t.equal(router.identity.mac, mac)
     const second = router.fingerprint256
-    router.replace('another')
+    router.command('replace another')
     await back(0)
     t.not(router.fingerprint256, second)
     t.not(router.identity.mac, mac)
@@ -1022,7 +1021,7 @@ t.test('faults of the answers', async (t) => {
 
   t.test('garbage of every kind', async (t) => {
     const text = async (kind: string) => {
-      runCommand(router, `garbage ${kind} 1`)
+      router.command(`garbage ${kind} 1`)
       return (await info()).text()
     }
     await t.rejects(text('reset'))
@@ -1041,18 +1040,18 @@ t.test('faults of the answers', async (t) => {
   })
 
   t.test('limited to some calls', async (t) => {
-    runCommand(router, 'garbage html gsm.modem0')
+    router.command('garbage html gsm.modem0')
     t.match(await call('system', 'info'), { uptime: Number })
     await t.rejects(call('gsm.modem0', 'info'))
-    runCommand(router, 'http 503 2 system')
+    router.command('http 503 2 system')
     t.equal((await raw(JSON.stringify(envelope(sid, 'system', 'info')))).status, 503)
     t.match(router.describe(), /garbage html of gsm.modem0, http 503 ×1 of system/)
-    runCommand(router, 'clear')
+    router.command('clear')
     t.match(await call('gsm.modem0', 'info'), { usb_id: '3-1' })
   })
 
   t.test('slow answers come late; after 600 s the web server gives up', async (t) => {
-    runCommand(router, 'slow 60 gsm')
+    router.command('slow 60 gsm')
     let answered = false
     const running = call('gsm.modem0', 'get_signal_query').then((data) => {
       answered = true
@@ -1063,33 +1062,33 @@ t.test('faults of the answers', async (t) => {
     t.notOk(answered)
     await wait(1)
     t.match(await running, { rssi: -57 })
-    router.slow(700)
+    router.command('slow 700')
     t.equal(await rig.during(call('system', 'info'), 600), -32003)
-    router.clear()
+    router.command('clear')
     await wait(100)
     await login()
   })
 
   t.test('rights, missing objects and failures', async (t) => {
-    runCommand(router, 'deny uci.set')
+    router.command('deny uci.set')
     t.equal(await call('uci', 'set', { config: 'network', section: 'lan', values: {} }), -32002)
-    runCommand(router, 'missing gsm.modem0')
+    router.command('missing gsm.modem0')
     t.equal(await call('gsm.modem0', 'info'), -32000)
-    runCommand(router, 'missing gsm.modem0 off')
-    runCommand(router, 'fail gsm.modem0.info status 7')
+    router.command('missing gsm.modem0 off')
+    router.command('fail gsm.modem0.info status 7')
     t.equal(await call('gsm.modem0', 'info'), 7)
-    runCommand(router, 'fail gsm.modem0.info errno -110 Timed out')
+    router.command('fail gsm.modem0.info errno -110 Timed out')
     t.strictSame(await call('gsm.modem0', 'info'), { errno: -110, error: 'Timed out' })
-    runCommand(router, 'clear')
+    router.command('clear')
   })
 
   t.test('it sees what is asked, without arguments, and how many logins at once', async (t) => {
-    router.slow(1)
+    router.command('slow 1')
     const both = Promise.all([rig.tryLogin(), rig.tryLogin()])
     await until(() => router.logins.most === 2, 'both logins')
     await wait(1)
     await both
-    router.clear()
+    router.command('clear')
     t.equal(router.mostRequests, 2)
     t.match(router.seen.at(-1), { call: 'session.login', status: 0 })
     t.notMatch(JSON.stringify(router.seen), pswd)
@@ -1122,7 +1121,7 @@ t.test('hostile connections leave it well', async (t) => {
 
 t.test('the language', async (t) => {
   const { router } = await simulate(t, { transports: ['ubus', 'rest'], https: true })
-  const help = runCommand(router, 'help')
+  const help = router.command('help')
   for (const line of help.split('\n')) t.match(line, /^sim-router [a-z-]+ .* {2}\S/)
   const lines = [
     'reboot 5',
@@ -1160,7 +1159,7 @@ t.test('the language', async (t) => {
     'clear',
   ]
   for (const line of lines) {
-    const said = runCommand(router, line)
+    const said = router.command(line)
     t.notMatch(said, /\n/, line)
     t.notMatch(said, /S3cret|Xy9!/, line)
   }
@@ -1181,7 +1180,7 @@ t.test('the language', async (t) => {
     'set a b',
     'forbid x',
   ]
-  for (const line of bad) t.throws(() => runCommand(router, line), { code: 'RTK_ERR_COMMAND_VALUE' }, line)
+  for (const line of bad) t.throws(() => router.command(line), { code: 'RTK_ERR_COMMAND_VALUE' }, line)
 })
 
 t.test('options', async (t) => {
