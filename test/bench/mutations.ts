@@ -124,7 +124,7 @@ export const benchMutations: readonly BenchMutation[] = [
   },
   {
     part: 'fleet',
-    file: 'plugins/mqtt/mqtt-link/session/online-status.ts',
+    file: 'plugins/mqtt/mqtt-link/session/client.ts',
     before: "online: 'y',",
     after: "online: 'r',",
   },

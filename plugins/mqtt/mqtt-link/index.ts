@@ -9,7 +9,7 @@ import { Renewal } from './identity/renewal.js'
 import { StationIdentity } from './identity/station-identity.js'
 import { BrokerLink, LinkHandoff } from './link/link.js'
 import { linkService } from './service.js'
-import { isStale, onlineStatus } from './session/online-status.js'
+import { isStale, onlineStatus } from './session/client.js'
 
 /** The link to the broker: identity, sessions, online status. Its messages belong to other plugins. */
 export default definePlugin({

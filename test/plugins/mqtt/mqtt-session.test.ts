@@ -9,9 +9,7 @@ import t, { type Test } from 'tap'
 import { Identity } from '../../../plugins/mqtt/mqtt-link/identity/identity.js'
 import { StationIdentity } from '../../../plugins/mqtt/mqtt-link/identity/station-identity.js'
 import { BusDriver } from '../../../plugins/mqtt/mqtt-link/link/bus-driver.js'
-import { Holds } from '../../../plugins/mqtt/mqtt-link/link/holds.js'
 import { Retry } from '../../../plugins/mqtt/mqtt-link/link/retry.js'
-import { TlsTime } from '../../../plugins/mqtt/mqtt-link/link/tls-time.js'
 import {
   Breach,
   Inspection,
@@ -442,33 +440,37 @@ t.test('holds, waits and memories end when they should', async (t) => {
     services: { use: () => time },
   } as never
   const time = { utc: 0, up: 0, utc_ms: () => time.utc, uptime_ms: () => time.up }
-  const holds = new Holds(ctx)
+  const retry = new Retry(ctx)
   let freed = 0
   const free = () => freed++
-  const release = holds.add('a', free)
-  holds.add('b', free)
-  t.equal(holds.reason, 'a')
+  const release = retry.hold('a', free)
+  retry.hold('b', free)
+  t.equal(retry.heldFor, 'a')
   release()
   release()
-  t.same([holds.reason, freed], ['b', 0])
+  t.same([retry.heldFor, freed], ['b', 0])
   await clock.advance(599_999)
   t.equal(freed, 0)
   await clock.advance(1)
-  t.same([holds.reason, freed], [undefined, 1], 'ten minutes at most')
+  t.same([retry.heldFor, freed], [undefined, 1], 'ten minutes at most')
 
-  const tls = new TlsTime(ctx)
+  const tls = new SessionFactory(ctx, { clientId: 'x', protocol: 'auto', insecure: false })
   const failure = { cause: 'tls', text: 'x' } as const
-  t.same([tls.awaited, tls.explained(failure).text], [true, 'x (the time is not known yet, which may be the cause)'])
+  t.same(
+    [tls.awaitsTime({}), tls.explained(failure).text],
+    [true, 'x (the time is not known yet, which may be the cause)'],
+  )
   t.same(tls.explained({ cause: 'dns', text: 'x' }).text, 'x')
   time.up = 59_999
-  t.equal(tls.awaited, true)
+  t.equal(tls.awaitsTime({}), true)
   time.up = 60_000
-  t.equal(tls.awaited, false)
+  t.equal(tls.awaitsTime({}), false)
   time.up = 0
+  const plain = new SessionFactory(ctx, { clientId: 'x', protocol: 'auto', insecure: true })
+  t.equal(plain.awaitsTime({}), false)
   time.utc = 1
-  t.same([tls.awaited, tls.explained(failure)], [false, failure])
+  t.same([tls.awaitsTime({}), tls.explained(failure)], [false, failure])
 
-  const retry = new Retry(ctx)
   let again = 0
   t.equal(
     retry.failed({ cause: 'held', text: 'h' }, () => again++),

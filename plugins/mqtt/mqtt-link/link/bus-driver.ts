@@ -1,6 +1,6 @@
 import type { PluginContext } from 'rtk-base/plugin'
 import type { MqttDriver, MqttProperties } from 'rtk-base/services'
-import { onlineStatus, onlineTopic } from '../session/online-status.js'
+import { onlineStatus, onlineTopic } from '../session/client.js'
 import type { Session } from '../session/session.js'
 import { type Broker, sameBroker } from '../settings.js'
 

@@ -1,23 +1,21 @@
 import { randomUUID } from 'node:crypto'
 import { normalAddress, Outbound, type UplinkWatch } from 'rtk-base/link'
 import type { PluginContext } from 'rtk-base/plugin'
-import type { MqttLinkState } from 'rtk-base/schemas'
+import type { MqttLinkState, OnlineStatus } from 'rtk-base/schemas'
 import { cellularRouter, cellularUplink, type MqttLink } from 'rtk-base/services'
 import { type Static, Type } from 'typebox'
 import { type Failure, isOfTheWay, noFailure } from '../failure.js'
 import { type CertificateInfo, type Identity, noCertificate } from '../identity/identity.js'
 import type { StationIdentity } from '../identity/station-identity.js'
+import { onlineStatus } from '../session/client.js'
 import { Farewell } from '../session/farewell.js'
-import { type OnlineStatus, onlineStatus } from '../session/online-status.js'
 import type { Session } from '../session/session.js'
 import { SessionFactory } from '../session/session-factory.js'
 import { interfaceOf } from '../session/via.js'
 import { type Broker, type LinkEvents, type LinkOptions, type LinkSettings, sameBroker } from '../settings.js'
 import { BusDriver } from './bus-driver.js'
-import { Holds } from './holds.js'
 import { Retry } from './retry.js'
 import { type LinkEvent, nextState } from './states.js'
-import { TlsTime } from './tls-time.js'
 
 const ping_ms = 20_000
 const timeLook_ms = 1_000
@@ -45,8 +43,6 @@ export class BrokerLink {
   readonly #identities: StationIdentity
   readonly #events: LinkEvents
   readonly #sessions: SessionFactory
-  readonly #time: TlsTime
-  readonly #holds: Holds
   readonly #farewell: Farewell
   readonly #retry: Retry
   readonly #out: Outbound
@@ -74,8 +70,6 @@ export class BrokerLink {
     this.#identities = identities
     this.#events = events
     this.driver = new BusDriver(ctx, () => this.session)
-    this.#time = new TlsTime(ctx)
-    this.#holds = new Holds(ctx)
     this.#retry = new Retry(ctx)
     this.#out = new Outbound(ctx, 'mqtt-link', '', { carries: 'control' })
     this.#uplinks = this.#out.uplinks
@@ -165,7 +159,7 @@ export class BrokerLink {
 
   /** A network came up: the cause of the failure may be gone, and a pending attempt may use the wrong route. */
   networkUp(): void {
-    if (this.#holds.reason !== undefined || this.#failure.isBreach || this.#retry.isShared) return
+    if (this.#retry.heldFor !== undefined || this.#failure.isBreach || this.#retry.isShared) return
     this.#retry.reset()
     if (this.#state === 'down') this.#dispatch('due')
     else if (this.#state === 'connecting' && this.#session?.unreached === true) this.#dispatch('reconnect')
@@ -188,7 +182,7 @@ export class BrokerLink {
 
   /** Ends the link with `q` and makes no attempt until the returned function is called. */
   async hold(reason: string): Promise<() => void> {
-    const release = this.#holds.add(reason, () => this.networkUp())
+    const release = this.#retry.hold(reason, () => this.networkUp())
     if (this.#state !== 'disabled') this.#failure = { cause: 'held', text: reason }
     const quit = this.#quit()
     this.#dispatch('hold')
@@ -254,7 +248,7 @@ export class BrokerLink {
     void this.#farewell.restart(this.#takeSession())
     const { host, port } = this.#settings()
     this.#out.retarget(host === '' ? '' : `${host}:${port}`)
-    const held = this.#holds.reason
+    const held = this.#retry.heldFor
     if (held !== undefined) return this.#fail({ cause: 'held', text: held })
     if (host === '') return this.#fail({ cause: 'config', text: 'no broker is set: set mqtt-host' })
     let identity: Identity
@@ -266,7 +260,7 @@ export class BrokerLink {
       return
     }
     if (turn !== this.#turn || this.#state !== 'connecting' || this.#ctx.signal.aborted) return
-    if (this.#sessions.usesTls(identity) && this.#time.awaited) return this.#waitForTime()
+    if (this.#sessions.awaitsTime(identity)) return this.#waitForTime()
     this.#identity = identity
     this.#certificate = identity.info
     this.#out.tries()
@@ -295,7 +289,7 @@ export class BrokerLink {
           if (turn !== this.#turn) return
           this.#session = undefined
           if (this.#sessions.fallsBack(version, end)) this.#connect(broker, identity, 4)
-          else this.#fail(this.#time.explained(end.failure))
+          else this.#fail(this.#sessions.explained(end.failure))
         },
       })
     } catch (error) {

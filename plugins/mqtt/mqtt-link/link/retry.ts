@@ -12,13 +12,18 @@ const sharedWaits = { first_ms: 300_000, longest_ms: 3_600_000 } as const
 /** A session that held for this long was a good one: after its loss the back-off starts again. */
 const stable_ms = 30_000
 
-/** When the next attempt follows a failure. Logs each failure once, until a session was up again. */
+/** An unreleased hold ends after this time: it must not keep the station offline permanently. */
+const longestHold_ms = 600_000
+
+/** When the next attempt follows a failure, and what holds it back. Logs each failure once, until a session was up again. */
 export class Retry {
   readonly #ctx: PluginContext
   readonly #backoff = new Backoff(waits)
   readonly #breaches = new Backoff(breachWaits)
   readonly #shared = new Backoff(sharedWaits)
   readonly #serial: SharedSerial
+  /** They keep the station disconnected on purpose. */
+  readonly #holds = new Set<{ reason: string }>()
   #upSince_ms = 0
   #logged = ''
   #cancel: () => unknown = () => {}
@@ -31,6 +36,24 @@ export class Retry {
   /** Another station would be thrown off the broker: a network that comes up is no reason for another attempt. */
   get isShared(): boolean {
     return this.#serial.isShared
+  }
+
+  /** The reason of the oldest hold; undefined while there is none. */
+  get heldFor(): string | undefined {
+    const [first] = this.#holds
+    return first?.reason
+  }
+
+  /** Returns the function that releases the hold. @param free called when the last hold was released */
+  hold(reason: string, free: () => void): () => void {
+    const one = { reason }
+    this.#holds.add(one)
+    const release = () => {
+      void cancel()
+      if (this.#holds.delete(one) && this.#holds.size === 0) free()
+    }
+    const cancel = this.#ctx.timers.after(longestHold_ms, release)
+    return release
   }
 
   /** Other settings: the next wait is a short one, whatever was before. */

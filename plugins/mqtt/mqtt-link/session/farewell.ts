@@ -1,7 +1,7 @@
 import { Mutex } from 'async-mutex'
 import type { PluginContext } from 'rtk-base/plugin'
 import { type Broker, sameBroker } from '../settings.js'
-import { onlineStatus } from './online-status.js'
+import { onlineStatus } from './client.js'
 import { leaveLimit_ms, type Session, within } from './session.js'
 
 /** With less time left than this no session is begun: the end of the process would cut it off, and `L` would follow. */

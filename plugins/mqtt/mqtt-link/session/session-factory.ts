@@ -1,24 +1,43 @@
 import type { PluginContext } from 'rtk-base/plugin'
+import { device } from 'rtk-base/services'
+import type { Failure } from '../failure.js'
 import type { Identity } from '../identity/identity.js'
 import type { Broker, DialledBroker, LinkOptions } from '../settings.js'
 import { Session, type SessionEnd, type SessionEvents } from './session.js'
 
+/** After this uptime TLS is tried although the time is not known. */
+const longestTimeWait_ms = 60_000
+
 /** Makes sessions by the options: with or without TLS, with MQTT 5 or 3.1.1. */
 export class SessionFactory {
   readonly oldBrokers: OldBrokers
-  readonly #net: PluginContext['net']
-  readonly #serial: string
+  readonly #ctx: PluginContext
   readonly #options: LinkOptions
 
   constructor(ctx: PluginContext, options: LinkOptions) {
     this.oldBrokers = new OldBrokers(() => ctx.clock.monotonic())
-    this.#net = ctx.net
-    this.#serial = ctx.serial
+    this.#ctx = ctx
     this.#options = options
   }
 
   usesTls({ ca, cert }: Partial<Identity>): boolean {
     return !this.#options.insecure || ca !== undefined || cert !== undefined
+  }
+
+  /** Whether an attempt waits: a station often boots without a clock, and TLS rejects certificates that are not valid yet. */
+  awaitsTime(identity: Partial<Identity>): boolean {
+    if (!this.usesTls(identity) || this.#isTimeKnown) return false
+    return this.#ctx.services.use(device).uptime_ms() < longestTimeWait_ms
+  }
+
+  /** Adds to a TLS failure that the unknown time may be the cause. */
+  explained(failure: Failure): Failure {
+    if (failure.cause !== 'tls' || this.#isTimeKnown) return failure
+    return { ...failure, text: `${failure.text} (the time is not known yet, which may be the cause)` }
+  }
+
+  get #isTimeKnown(): boolean {
+    return this.#ctx.services.use(device).utc_ms() > 0
   }
 
   /** The version of the first attempt. */
@@ -32,7 +51,7 @@ export class SessionFactory {
   begin(broker: DialledBroker, identity: Identity, version: 4 | 5, events: SessionEvents): Session {
     const { clientId } = this.#options
     const tls = this.usesTls(identity)
-    const [net, serial] = [this.#net, this.#serial]
+    const { net, serial } = this.#ctx
     return new Session({ ...broker, net, serial, clientId, identity, tls, version }, events)
   }
 

@@ -1,6 +1,7 @@
 import type { MqttClient } from 'mqtt'
 import { topicMatches } from 'rtk-base/link'
 import type { Socket } from 'rtk-base/plugin'
+import type { OnlineStatus } from 'rtk-base/schemas'
 import type { MqttDriver, MqttInbound, MqttProperties } from 'rtk-base/services'
 import {
   breachFailure,
@@ -11,9 +12,8 @@ import {
   isUnacceptableVersion,
 } from '../failure.js'
 import type { Broker } from '../settings.js'
-import { clientOf, type SessionOptions, socketOf } from './client.js'
+import { clientOf, onlineTopic, type SessionOptions, socketOf } from './client.js'
 import { Breach, Inspection } from './inspection.js'
-import { type OnlineStatus, onlineTopic } from './online-status.js'
 
 /** Bytes that may wait for the socket. When none waits, one publication of any size is admitted. */
 export const outboxLimit = 65_536
