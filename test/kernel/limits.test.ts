@@ -158,7 +158,6 @@ const listeners: Readonly<Record<string, readonly (string | { none: string })[]>
   'plugins/mqtt/mqtt-broker/broker.ts': ['`mqtt-broker`, for this machine'],
   'plugins/rtcm/ntrip-caster/caster.ts': ['`ntrip-caster` (rovers, bases)', '`ntrip-caster` (rovers, bases)'],
   'plugins/rtcm/rtcm-tcp/clients.ts': ['`rtcm-tcp`'],
-  'plugins/simulated/simulated-receiver/index.ts': [{ none: 'a simulator on a desk' }],
   'runtime/lib/simulation/device-plugin.ts': [{ none: 'a simulator on a desk' }],
   'plugins/simulated/simulated-router/http/listeners.ts': [
     { none: 'a simulator on a desk' },
