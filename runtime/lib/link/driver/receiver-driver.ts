@@ -124,7 +124,7 @@ export abstract class ReceiverDriver<M = string> implements Receiver {
   readonly #logLimit: LogLimit
   /** Questions that wait for their turn, or are asked. */
   readonly #open = new Set<'identify' | 'verify'>()
-  #identity = nobody
+  #identity: ReceiverIdentity
   #isKnown = false
   #mode: Receiver['mode'] = 'unknown'
   /** Of the last `configure` that succeeded. */
@@ -146,6 +146,7 @@ export abstract class ReceiverDriver<M = string> implements Receiver {
     this.listening = !options.configure || !port.live
     this.#options = options
     this.#family = family
+    this.#identity = { ...nobody, maker: family.maker }
     this.#can = { ...family.can, fixedPosition: 'ecef', stationId: true, output: takenOutput }
     this.#logLimit = new LogLimit(ctx.clock)
     this.awake = new AwakeClock(ctx.clock, linkTick_ms)
