@@ -1,18 +1,9 @@
 /** Requests to the service that the page comes from, and its login. */
 import { signal } from '@preact/signals'
+import type { SessionState } from '../../../../schemas/session.js'
 import type { ChangeAnswer } from '../../../../schemas/station.js'
 
-export interface Session {
-  role: 'none' | 'viewer' | 'operator'
-  login: boolean
-  /** The service has just started, and does not know yet who may log in. */
-  starting?: boolean
-  expires: number
-  /** The person who is logged in, where people have names. */
-  user?: string
-  /** Set by a person; tokens of the variant do not count. */
-  passwords?: Readonly<Record<LoginRole, boolean>>
-}
+export type Session = SessionState
 export type LoginRole = 'operator' | 'viewer'
 
 /** Needed: a login is required, or the session has ended. Chosen: by the user. */

@@ -1,9 +1,10 @@
 import { Card } from '../../../../../runtime/lib/page/ui/parts/card.js'
 import { DataTable } from '../../../../../runtime/lib/page/ui/parts/data-table.js'
 import { useLoaded, Waiting } from '../../../../../runtime/lib/page/ui/parts/loaded.js'
+import type { PluginReport } from '../../../../../schemas/station.js'
 import { t } from '../i18n/index.js'
 import { BlockCard } from '../parts/block.js'
-import { api, type PluginReport } from '../station/api.js'
+import { api } from '../station/api.js'
 import { document$ } from '../station/live.js'
 
 const load = () => api.plugins()

@@ -1,4 +1,5 @@
 /** The station's operations, over the same HTTP interface that programs use. */
+import type { Static } from 'typebox'
 import {
   ask,
   change,
@@ -10,40 +11,14 @@ import {
   withBody,
 } from '../../../../../runtime/lib/page/ui/http.js'
 import type { Schema } from '../../../../../runtime/lib/page/ui/model/form.js'
+import type { ActionAnswer, ActionEntry, ParameterEntry, PluginReport } from '../../../../../schemas/station.js'
 
 export { type LoginRole, loginWanted, Refused, type Session, session } from '../../../../../runtime/lib/page/ui/http.js'
 
-export interface Parameter {
-  name: string
-  plugin: string
-  /** The label of its field. */
-  title: string
-  schema: Schema
-  default?: unknown
-  value?: unknown
-  set?: boolean
-  secret: boolean
-  endsLink: boolean
-  onTrial: boolean
-}
-export interface StationAction {
-  name: string
-  plugin: string
-  summary: string
-  caution?: string
-  reads: boolean
-  input: Schema
-}
-export interface ActionAnswer {
-  text: string
-  value?: unknown
-}
-export interface PluginReport {
-  name: string
-  version: string
-  state: string
-  reason: string
-}
+/** A schema is what forms need of it. */
+export type Parameter = Omit<ParameterEntry, 'schema'> & { schema: Schema }
+export type StationAction = Omit<ActionEntry, 'input'> & { input: Schema }
+
 export interface HistorySeries {
   t: number
   interval_s: number
@@ -61,7 +36,7 @@ export const api = {
   /** @throws ValuesRefused */
   change: (values: Readonly<Record<string, unknown>>) => change('/change', post(values)),
   act: (name: string, input: Readonly<Record<string, unknown>> = {}) =>
-    json<ActionAnswer>(`/actions/${encodeURIComponent(name)}`, post(input)),
+    json<Static<typeof ActionAnswer>>(`/actions/${encodeURIComponent(name)}`, post(input)),
   /** The text of the answer. */
   run: async (name: string, input?: Readonly<Record<string, unknown>>): Promise<string> =>
     (await api.act(name, input)).text,
