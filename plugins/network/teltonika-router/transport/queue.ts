@@ -1,14 +1,9 @@
+import { Mutex } from 'async-mutex'
 import { RtkError } from 'rtk-base/plugin'
 import { routerErrors } from 'rtk-base/services'
 
 /** More calls than this do not wait: a router that is that slow does not get better by more of them. */
 const mostWaiting = 32
-
-interface Turn {
-  readonly label: string
-  start(): void
-  readonly leave: () => void
-}
 
 export interface TurnOptions {
   signal?: AbortSignal
@@ -21,21 +16,18 @@ export interface TurnOptions {
 /** One call at a time: a router's web server has few workers, and its modem one port. */
 export class RouterQueue {
   readonly #after: (ms: number, fn: () => void) => () => unknown
-  readonly #waiting: Turn[] = []
+  readonly #turns = new Mutex()
+  /** The running call; `''` if none. */
   #current = ''
+  #length = 0
 
   constructor(after: (ms: number, fn: () => void) => () => unknown) {
     this.#after = after
   }
 
-  /** The running call; `''` if none. */
-  get current(): string {
-    return this.#current
-  }
-
   /** Calls that run or wait. */
   get length(): number {
-    return this.#waiting.length + (this.#current === '' ? 0 : 1)
+    return this.#length
   }
 
   /**
@@ -44,58 +36,47 @@ export class RouterQueue {
    */
   async enter<T>(label: string, work: () => Promise<T>, options: TurnOptions = {}): Promise<T> {
     if (options.signal?.aborted) throw aborted(label)
-    if (this.#waiting.length >= mostWaiting && !options.first) {
+    if (this.#length > mostWaiting && !options.first) {
       const text = `${label}: ${mostWaiting} calls wait for the router already (${this.#current} is running): try again later`
       throw new RtkError('RTK_ERR_UNAVAILABLE', text)
     }
-    if (this.#current !== '') await this.#turn(label, options)
-    this.#current = label
+    this.#length++
+    let release = () => {}
     try {
-      return await work()
+      release = await this.#turn(label, options)
+      this.#current = label
+      return await work().finally(() => {
+        this.#current = ''
+      })
     } finally {
-      this.#current = ''
-      this.#next()
+      this.#length--
+      release()
     }
   }
 
-  #turn(label: string, { signal, patience_ms, first }: TurnOptions): Promise<void> {
-    return new Promise<void>((resolve, reject) => {
-      let cancel: () => unknown = () => {}
-      const giveUp = (error: RtkError) => {
-        const at = this.#waiting.indexOf(turn)
-        if (at < 0) return
-        this.#waiting.splice(at, 1)
-        turn.leave()
-        reject(error)
-      }
-      const onAbort = () => giveUp(aborted(label))
-      const turn: Turn = {
-        label,
-        start: () => {
-          turn.leave()
-          // Reserved for the next in line: no other call may overtake it.
-          this.#current = label
-          resolve()
-        },
-        leave: () => {
-          void cancel()
-          signal?.removeEventListener('abort', onAbort)
-        },
-      }
-      signal?.addEventListener('abort', onAbort, { once: true })
-      if (patience_ms !== undefined) {
-        cancel = this.#after(patience_ms, () => {
-          const text = `${label}: the router is busy with ${this.#current || 'another call'}: try again later`
-          giveUp(new RtkError(routerErrors.RTK_ERR_ROUTER_TIMEOUT, text))
-        })
-      }
-      if (first) this.#waiting.unshift(turn)
-      else this.#waiting.push(turn)
+  /** A call that no longer waits passes its turn on when it comes. */
+  async #turn(label: string, { signal, patience_ms, first }: TurnOptions): Promise<() => void> {
+    const turn = this.#turns.acquire(first ? 1 : 0)
+    let giveUp: (error: RtkError) => void = () => {}
+    const gaveUp = new Promise<never>((_resolve, reject) => {
+      giveUp = reject
     })
-  }
-
-  #next(): void {
-    this.#waiting.shift()?.start()
+    const onAbort = () => giveUp(aborted(label))
+    const onTimeout = () => {
+      const text = `${label}: the router is busy with ${this.#current || 'another call'}: try again later`
+      giveUp(new RtkError(routerErrors.RTK_ERR_ROUTER_TIMEOUT, text))
+    }
+    signal?.addEventListener('abort', onAbort, { once: true })
+    const cancel = patience_ms === undefined ? undefined : this.#after(patience_ms, onTimeout)
+    try {
+      return await Promise.race([turn, gaveUp])
+    } catch (error) {
+      void turn.then((release) => release())
+      throw error
+    } finally {
+      void cancel?.()
+      signal?.removeEventListener('abort', onAbort)
+    }
   }
 }
 
