@@ -1,6 +1,6 @@
 /** Small words that the rows of the table are written with. */
 import { limits_ms, type RestCall, type UbusCall } from '../transport/call.js'
-import type { Way } from './operations.js'
+import type { FactName, RouterFactIds, Way } from './operations.js'
 import { type Fields, fieldOf, firstOf, isObject, isOn, listOf, outputOf, textOf } from './parse.js'
 
 type More = Pick<UbusCall, 'limit_ms' | 'optional' | 'accepts'>
@@ -37,6 +37,23 @@ export const post = (path: string, data?: unknown, more: RestMore = {}): RestCal
 
 /** Both generations do it in the same way over ubus. */
 export const overUbus = <W>(...ways: W[]) => ({ 'legacy/ubus': ways, '7/ubus': ways })
+
+/** One call, without input. */
+export const ask = <O>(call: UbusCall | RestCall, read: (answer: unknown) => O | undefined): Way<undefined, O> => ({
+  calls: () => [call],
+  read: ([answer]) => read(answer),
+})
+
+/** One call that needs facts. */
+export const askWith = <O>(
+  needs: readonly FactName[],
+  call: (facts: RouterFactIds) => UbusCall | RestCall,
+  read: (answer: unknown, facts: RouterFactIds) => O | undefined,
+): Way<undefined, O> => ({
+  needs,
+  calls: (_input, facts) => [call(facts)],
+  read: ([answer], _input, facts) => read(answer, facts),
+})
 
 /** A way that changes something and gives nothing. */
 export function write<I>(way: Omit<Way<I, true>, 'read' | 'writes'>): Way<I, true> {
@@ -91,13 +108,11 @@ export function usedModem(answer: unknown): unknown {
 }
 
 /** The modem's values from REST: an offline modem has none. */
-export const modemStatus = <O>(read: (modem: Fields) => O | undefined): Way<undefined, O> => ({
-  calls: () => [get('/api/modems/status', slow)],
-  read([answer]) {
+export const modemStatus = <O>(read: (modem: Fields) => O | undefined): Way<undefined, O> =>
+  ask(get('/api/modems/status', slow), (answer) => {
     const found = usedModem(answer)
     return isObject(found) ? read(found) : undefined
-  },
-})
+  })
 
 /** Modem objects of 7.x over ubus: `gsm.modem0`, and `vuci.*` of its first releases. */
 export const modem = 'gsm.modem0'

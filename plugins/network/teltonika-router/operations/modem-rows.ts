@@ -1,5 +1,6 @@
 /** The modem: identity, temperature, restart and selection. */
 import {
+  ask,
   asked,
   get,
   gsmctl,
@@ -15,9 +16,21 @@ import {
   usedModem,
   write,
 } from './build.js'
+import { fields, name, object, on, slot, tenths, text } from './fields.js'
 import { slotOf, tenthsOf } from './modem-values.js'
 import type { Rows } from './operations.js'
-import { fieldOf, firstOf, isObject, isOn, listOf, numberOf, outputOf, textOf } from './parse.js'
+import { fieldOf, firstOf, isOn, listOf, numberOf, outputOf } from './parse.js'
+
+/** `vuci.network.mobile modems_info`. */
+const namedIdentity = object(
+  fields({
+    imei: text('imei'),
+    model: text('modem', 'model', 'name'),
+    manuf: text('manuf', 'manufacturer'),
+    rev: text('fw_version', 'version'),
+    operatorControl: (found) => isOn(fieldOf(found, 'operator_scan') ?? fieldOf(found, 'operators_scan')),
+  }),
+)
 
 export const modemRows: Rows<'modemIdentity' | 'temperature' | 'rebootModem' | 'modems' | 'modemId' | 'simSlot'> = {
   modemIdentity: {
@@ -26,59 +39,42 @@ export const modemRows: Rows<'modemIdentity' | 'temperature' | 'rebootModem' | '
       return { imei, model, manuf, rev, operatorControl: true }
     }),
     '7/ubus': [
-      {
-        calls: () => [ubus(modem, 'info', {}, slow)],
-        read([answer]) {
-          if (!isObject(answer)) return undefined
-          const cache = answer.cache
-          return {
-            imei: textOf(fieldOf(cache, 'imei'), answer.imei),
-            model: textOf(answer.model, fieldOf(cache, 'model')),
-            manuf: textOf(answer.manuf, fieldOf(cache, 'manuf')),
-            rev: textOf(fieldOf(cache, 'firmware'), answer.firmware),
-            operatorControl: isOn(answer.operator_scan),
-          }
-        },
-      },
-      {
-        calls: () => [ubus(mobile, 'modems_info', {}, slow)],
-        read([answer]) {
-          const found = firstOf(fieldOf(answer, 'modems') ?? answer)
-          if (!isObject(found)) return undefined
-          return {
-            imei: textOf(found.imei),
-            model: textOf(found.modem, found.model, found.name),
-            manuf: textOf(found.manuf, found.manufacturer),
-            rev: textOf(found.fw_version, found.version),
-            operatorControl: isOn(found.operator_scan ?? found.operators_scan),
-          }
-        },
-      },
+      ask(
+        ubus(modem, 'info', {}, slow),
+        object(
+          fields({
+            imei: text('cache.imei', 'imei'),
+            model: text('model', 'cache.model'),
+            manuf: text('manuf', 'cache.manuf'),
+            rev: text('cache.firmware', 'firmware'),
+            operatorControl: on('operator_scan'),
+          }),
+        ),
+      ),
+      ask(ubus(mobile, 'modems_info', {}, slow), (answer) =>
+        namedIdentity(firstOf(fieldOf(answer, 'modems') ?? answer)),
+      ),
     ],
     '7/rest': [
-      modemStatus((found) => ({
-        imei: textOf(found.imei),
-        model: textOf(found.model, found.name),
-        manuf: textOf(found.manuf, found.manufacturer),
-        rev: textOf(found.version),
-        operatorControl: isOn(found.operators_scan),
-      })),
+      modemStatus(
+        fields({
+          imei: text('imei'),
+          model: text('model', 'name'),
+          manuf: text('manuf', 'manufacturer'),
+          rev: text('version'),
+          operatorControl: on('operators_scan'),
+        }),
+      ),
     ],
   },
   temperature: {
     'legacy/ubus': [
-      {
-        calls: () => [gsmctl(['-c'])],
-        read: ([answer]) => (outputOf(answer) === undefined ? undefined : { celsius: tenthsOf(said(answer)) }),
-      },
+      ask(gsmctl(['-c']), (answer) =>
+        outputOf(answer) === undefined ? undefined : { celsius: tenthsOf(said(answer)) },
+      ),
     ],
-    '7/ubus': [
-      {
-        calls: () => [ubus(modem, 'get_temperature')],
-        read: ([answer]) => ({ celsius: tenthsOf(fieldOf(answer, 'temperature_value')) }),
-      },
-    ],
-    '7/rest': [modemStatus((found) => ({ celsius: tenthsOf(found.temperature) }))],
+    '7/ubus': [ask(ubus(modem, 'get_temperature'), fields({ celsius: tenths('temperature_value') }))],
+    '7/rest': [modemStatus(fields({ celsius: tenths('temperature') }))],
   },
   rebootModem: {
     'legacy/ubus': [
@@ -107,45 +103,31 @@ export const modemRows: Rows<'modemIdentity' | 'temperature' | 'rebootModem' | '
         calls: () => [ubus('gsm', 'info'), ubus(modem, 'info', {}, slow)],
         read([answer, used]) {
           const count = numberOf(fieldOf(answer, 'mdm_stats', 'num_modems'))
-          return count === undefined
-            ? undefined
-            : { count, used: textOf(fieldOf(used, 'name'), fieldOf(used, 'usb_id')) }
+          return count === undefined ? undefined : { count, used: text('name', 'usb_id')(used) }
         },
       },
-      {
-        calls: () => [ubus(mobile, 'get_all_modems')],
-        read([answer]) {
-          const list = listOf(fieldOf(answer, 'modems'))
-          return { count: list.length, used: textOf(fieldOf(list[0], 'name'), fieldOf(list[0], 'id')) }
-        },
-      },
+      ask(ubus(mobile, 'get_all_modems'), (answer) => ({
+        count: listOf(fieldOf(answer, 'modems')).length,
+        used: text('modems.0.name', 'modems.0.id')(answer),
+      })),
     ],
     '7/rest': [
-      {
-        calls: () => [get('/api/modems/status', slow)],
-        read([answer]) {
-          const used = usedModem(answer)
-          return { count: listOf(answer).length, used: textOf(fieldOf(used, 'name'), fieldOf(used, 'id')) }
-        },
-      },
+      ask(get('/api/modems/status', slow), (answer) => ({
+        count: listOf(answer).length,
+        used: text('name', 'id')(usedModem(answer)),
+      })),
     ],
   },
   modemId: {
     '7/ubus': [
-      {
-        calls: () => [ubus(modem, 'info', {}, slow)],
-        read: ([answer]) => textOf(fieldOf(answer, 'usb_id')) || undefined,
-      },
-      {
-        calls: () => [ubus(mobile, 'get_all_modems')],
-        read: ([answer]) => textOf(fieldOf(firstOf(fieldOf(answer, 'modems')), 'id')) || undefined,
-      },
+      ask(ubus(modem, 'info', {}, slow), name('usb_id')),
+      ask(ubus(mobile, 'get_all_modems'), name('modems.0.id', 'modems.id')),
     ],
-    '7/rest': [modemStatus((found) => textOf(found.id) || undefined)],
+    '7/rest': [modemStatus(name('id'))],
   },
   simSlot: {
-    'legacy/ubus': [{ calls: () => [gsmctl(['-T'])], read: ([answer]) => slotOf(said(answer)) }],
-    '7/ubus': [{ calls: () => [ubus(modem, 'get_sim_slot')], read: ([answer]) => slotOf(fieldOf(answer, 'index')) }],
-    '7/rest': [modemStatus((found) => slotOf(found.active_sim))],
+    'legacy/ubus': [ask(gsmctl(['-T']), (answer) => slotOf(said(answer)))],
+    '7/ubus': [ask(ubus(modem, 'get_sim_slot'), slot('index'))],
+    '7/rest': [modemStatus(slot('active_sim'))],
   },
 }

@@ -23,9 +23,9 @@ const networkByText: readonly (readonly [RegExp, ModemNetwork])[] = [
   [/home|registered/i, 'home'],
 ]
 
-export function networkOf(id: unknown, text?: unknown): ModemNetwork {
+export function networkOf(id: unknown, ...texts: readonly unknown[]): ModemNetwork {
   const known = networkById[numberOf(id) ?? -1]
-  return known ?? networkByText.find(([pattern]) => pattern.test(textOf(text, id)))?.[1] ?? 'unknown'
+  return known ?? networkByText.find(([pattern]) => pattern.test(textOf(...texts, id)))?.[1] ?? 'unknown'
 }
 
 const pinById: Readonly<Record<number, SimState>> = {

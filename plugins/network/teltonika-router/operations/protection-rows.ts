@@ -1,15 +1,15 @@
 /** Automatic functions of a router: restart if a host does not answer, and blocking after failed logins. */
-import { get, overUbus, post, put, ubus, uciCommit, uciGet, uciSet, write } from './build.js'
+import { ask, get, overUbus, post, put, ubus, uciCommit, uciGet, uciSet, write } from './build.js'
 import type { IpBlock, PingReboot, Rows } from './operations.js'
 import { fieldOf, firstOf, isOn, numberOf, sectionsOf, textOf } from './parse.js'
 
 const pings = '/api/auto_reboot/ping_wget/config'
 const blocks = '/api/access_control/security/config'
 
-const pingOf = (enable: unknown, host: unknown, host1?: unknown): PingReboot => ({
-  enabled: isOn(enable),
-  host: textOf(firstOf(host), host1),
-  ...(Array.isArray(host) && { isList: true }),
+const pingIn = (values: unknown, host1?: unknown): PingReboot => ({
+  enabled: isOn(fieldOf(values, 'enable')),
+  host: textOf(firstOf(fieldOf(values, 'host')), host1),
+  ...(Array.isArray(fieldOf(values, 'host')) && { isList: true }),
 })
 const pingValues = ({ enabled, host, isList }: PingReboot) => ({
   enable: enabled ? '1' : '0',
@@ -36,22 +36,8 @@ export const protectionRows: Rows<
   'pingReboot' | 'setPingReboot' | 'pingSection' | 'ipBlock' | 'setIpBlock' | 'ipBlockSection'
 > = {
   pingReboot: {
-    ...overUbus({
-      calls: () => [uciGet('ping_reboot')],
-      read([answer]) {
-        const values = sectionsOf(answer, 'ping_reboot')[0]?.values
-        return pingOf(values?.enable, values?.host)
-      },
-    }),
-    '7/rest': [
-      {
-        calls: () => [get(pings)],
-        read([answer]) {
-          const found = firstOf(answer)
-          return pingOf(fieldOf(found, 'enable'), fieldOf(found, 'host'), fieldOf(found, 'host1'))
-        },
-      },
-    ],
+    ...overUbus(ask(uciGet('ping_reboot'), (answer) => pingIn(sectionsOf(answer, 'ping_reboot')[0]?.values))),
+    '7/rest': [ask(get(pings), (answer) => pingIn(firstOf(answer), fieldOf(firstOf(answer), 'host1')))],
   },
   setPingReboot: {
     ...overUbus(
@@ -77,31 +63,20 @@ export const protectionRows: Rows<
     ],
   },
   pingSection: {
-    ...overUbus({
-      calls: () => [uciGet('ping_reboot')],
-      read: ([answer]) => sectionsOf(answer, 'ping_reboot')[0]?.name ?? '',
-    }),
-    '7/rest': [{ calls: () => [get(pings)], read: ([answer]) => textOf(fieldOf(firstOf(answer), 'id')) }],
+    ...overUbus(ask(uciGet('ping_reboot'), (answer) => sectionsOf(answer, 'ping_reboot')[0]?.name ?? '')),
+    '7/rest': [ask(get(pings), (answer) => textOf(fieldOf(firstOf(answer), 'id')))],
   },
   ipBlock: {
     'legacy/ubus': [
-      {
-        calls: () => [uciGet('logtrigger')],
-        read([answer]) {
-          const values = blockSection(answer, 'maxfail')?.values
-          const attempts = numberOf(values?.maxfail)
-          if (attempts === undefined) return undefined
-          return { enabled: isOn(values?.enabled ?? '1'), attempts, clearedAtReboot: undefined }
-        },
-      },
+      ask(uciGet('logtrigger'), (answer) => {
+        const values = blockSection(answer, 'maxfail')?.values
+        const attempts = numberOf(values?.maxfail)
+        if (attempts === undefined) return undefined
+        return { enabled: isOn(values?.enabled ?? '1'), attempts, clearedAtReboot: undefined }
+      }),
     ],
-    '7/ubus': [
-      {
-        calls: () => [uciGet('ip_blockd')],
-        read: ([answer]) => blockOf(blockSection(answer, 'max_attempt_count')?.values),
-      },
-    ],
-    '7/rest': [{ calls: () => [get(blocks)], read: ([answer]) => blockOf(firstOf(answer)) }],
+    '7/ubus': [ask(uciGet('ip_blockd'), (answer) => blockOf(blockSection(answer, 'max_attempt_count')?.values))],
+    '7/rest': [ask(get(blocks), (answer) => blockOf(firstOf(answer)))],
   },
   setIpBlock: {
     'legacy/ubus': [
@@ -125,9 +100,7 @@ export const protectionRows: Rows<
     '7/rest': [write({ calls: (wanted) => [put(blocks, blockValues(wanted))] })],
   },
   ipBlockSection: {
-    'legacy/ubus': [{ calls: () => [uciGet('logtrigger')], read: ([answer]) => blockSection(answer, 'maxfail')?.name }],
-    '7/ubus': [
-      { calls: () => [uciGet('ip_blockd')], read: ([answer]) => blockSection(answer, 'max_attempt_count')?.name },
-    ],
+    'legacy/ubus': [ask(uciGet('logtrigger'), (answer) => blockSection(answer, 'maxfail')?.name)],
+    '7/ubus': [ask(uciGet('ip_blockd'), (answer) => blockSection(answer, 'max_attempt_count')?.name)],
   },
 }

@@ -1,5 +1,18 @@
 /** How the modem is served: signal, registration, SIM and traffic. */
-import { asked, gsmctl, mobile, mobileSection, modem, modemStatus, optional, said, ubus } from './build.js'
+import {
+  ask,
+  asked,
+  askWith,
+  gsmctl,
+  mobile,
+  mobileSection,
+  modem,
+  modemStatus,
+  optional,
+  said,
+  ubus,
+} from './build.js'
+import { at, fields, name, network, packetService, plmn, text } from './fields.js'
 import { networkOf, packetServiceOf, plmnOf, signalOf, simStateOf, slotOf } from './modem-values.js'
 import type { Rows } from './operations.js'
 import { fieldOf, firstOf, isObject, isOn, numberOf, textOf } from './parse.js'
@@ -44,38 +57,63 @@ function trafficOf(tx: unknown, rx: unknown) {
   const [sent, recvd] = [numberOf(tx), numberOf(rx)]
   return sent === undefined || recvd === undefined ? undefined : { sent, recvd }
 }
+const trafficBy = (tx: string, rx: string) => (answer: unknown) => trafficOf(at(answer, tx), at(answer, rx))
+
+/** @param rssi its name; the other values have the same names everywhere */
+const signalBy = (rssi: string) => (answer: unknown) =>
+  isObject(answer)
+    ? signalOf({ rssi: answer[rssi], rsrp: answer.rsrp, rsrq: answer.rsrq, sinr: answer.sinr })
+    : undefined
+
+const gsmRegistration = fields({
+  network: network('domain.status_id', 'domain.status'),
+  operator: text('provider.full_name', 'provider.short_name', 'provider.provider_name'),
+  carrier: text('provider.provider_name', 'provider.full_name'),
+  plmn: plmn('provider.plmn', 'info.opernum'),
+  technology: text('info.net_mode', 'domain.act'),
+  cellId: text('domain.ci'),
+  packetService: packetService('packets.state_id', 'packets.state'),
+})
+const vuciRegistration = fields({
+  network: network('found.netstate_id', 'found.netstate', 'state.netstate'),
+  operator: text('found.operator', 'found.oper', 'state.operator'),
+  carrier: text('found.provider', 'found.operator', 'found.oper'),
+  plmn: plmn('found.opernum', 'found.plmn'),
+  technology: text('found.conntype', 'found.ntype', 'state.conntype'),
+  cellId: text('found.cellid', 'found.ci'),
+})
+const restRegistration = fields({
+  network: network('netstate_id', 'netstate'),
+  operator: text('operator', 'oper'),
+  carrier: text('provider', 'operator', 'oper'),
+  plmn: (found) => plmnOf(at(found, 'opernum'), cellNetwork(found)),
+  technology: text('ntype', 'conntype'),
+  cellId: text('cellid', 'cell_info.0.cellid', 'cell_info.cellid'),
+})
+const cellNetwork = (found: unknown) =>
+  `${text('cell_info.0.mcc', 'cell_info.mcc')(found)}${text('cell_info.0.mnc', 'cell_info.mnc')(found)}`
 
 export const radioRows: Rows<'signal' | 'registration' | 'sim' | 'traffic' | 'mobileDevice'> = {
   signal: {
     'legacy/ubus': asked('qWMZ', ([rssi, rsrp, rsrq, sinr]) => signalOf({ rssi, rsrp, rsrq, sinr })),
     '7/ubus': [
-      {
-        calls: () => [ubus(modem, 'get_signal_query')],
-        read: ([answer]) =>
-          isObject(answer)
-            ? signalOf({ rssi: answer.rssi, rsrp: answer.rsrp, rsrq: answer.rsrq, sinr: answer.sinr })
-            : undefined,
-      },
-      {
-        needs: ['modemId'],
-        calls: (_input, { modemId }) => [ubus(mobile, 'mobile_info', { modem: modemId })],
-        read([answer]) {
-          const found = fieldOf(answer, 'mobile')
-          if (!isObject(found)) return undefined
-          return signalOf({ rssi: found.signal, rsrp: found.rsrp, rsrq: found.rsrq, sinr: found.sinr })
-        },
-      },
+      ask(ubus(modem, 'get_signal_query'), signalBy('rssi')),
+      askWith(
+        ['modemId'],
+        ({ modemId }) => ubus(mobile, 'mobile_info', { modem: modemId }),
+        (answer) => signalBy('signal')(fieldOf(answer, 'mobile')),
+      ),
     ],
-    '7/rest': [modemStatus(({ signal, rsrp, rsrq, sinr }) => signalOf({ rssi: signal, rsrp, rsrq, sinr }))],
+    '7/rest': [modemStatus(signalBy('signal'))],
   },
   registration: {
     'legacy/ubus': asked(
       'goftCjP',
-      ([network, operator = '', plmn, technology = '', cellId = '', connection = '', packets]) => ({
-        network: networkOf(undefined, network),
+      ([status, operator = '', digits, technology = '', cellId = '', connection = '', packets]) => ({
+        network: networkOf(undefined, status),
         operator,
         carrier: operator,
-        plmn: plmnOf(plmn),
+        plmn: plmnOf(digits),
         technology,
         cellId,
         packetService: packetServiceOf(undefined, packets),
@@ -92,21 +130,11 @@ export const radioRows: Rows<'signal' | 'registration' | 'sim' | 'traffic' | 'mo
           ubus(modem, 'get_network_info', {}, optional),
           ...mobileInterfaces,
         ],
-        read([status, provider, packets, network, ...links]) {
+        read([status, provider, packets, info, ...links]) {
           const domain = registeredIn(status)
           if (domain === undefined) return undefined
           return {
-            network: networkOf(fieldOf(domain, 'status_id'), fieldOf(domain, 'status')),
-            operator: textOf(
-              fieldOf(provider, 'full_name'),
-              fieldOf(provider, 'short_name'),
-              fieldOf(provider, 'provider_name'),
-            ),
-            carrier: textOf(fieldOf(provider, 'provider_name'), fieldOf(provider, 'full_name')),
-            plmn: plmnOf(fieldOf(provider, 'plmn'), fieldOf(network, 'opernum')),
-            technology: textOf(fieldOf(network, 'net_mode'), fieldOf(domain, 'act')),
-            cellId: textOf(fieldOf(domain, 'ci')),
-            packetService: packetServiceOf(fieldOf(packets, 'state_id'), fieldOf(packets, 'state')),
+            ...gsmRegistration({ domain, provider, packets, info }),
             connected: isUp(links),
           }
         },
@@ -122,14 +150,8 @@ export const radioRows: Rows<'signal' | 'registration' | 'sim' | 'traffic' | 'mo
         read([details, status, ...links]) {
           const found = fieldOf(details, 'mobile')
           if (!isObject(found)) return undefined
-          const state = firstOf(fieldOf(status, 'mobile'))
           return {
-            network: networkOf(found.netstate_id, textOf(found.netstate, fieldOf(state, 'netstate'))),
-            operator: textOf(found.operator, found.oper, fieldOf(state, 'operator')),
-            carrier: textOf(found.provider, found.operator, found.oper),
-            plmn: plmnOf(found.opernum, found.plmn),
-            technology: textOf(found.conntype, found.ntype, fieldOf(state, 'conntype')),
-            cellId: textOf(found.cellid, found.ci),
+            ...vuciRegistration({ found, state: firstOf(fieldOf(status, 'mobile')) }),
             packetService: '',
             connected: isUp(links),
           }
@@ -137,21 +159,14 @@ export const radioRows: Rows<'signal' | 'registration' | 'sim' | 'traffic' | 'mo
       },
     ],
     '7/rest': [
-      modemStatus((found) => {
-        const cell = firstOf(found.cell_info)
-        const home = `${textOf(fieldOf(cell, 'mcc'))}${textOf(fieldOf(cell, 'mnc'))}`
-        const state = textOf(found.state)
-        return {
-          network: isOn(found.offline) ? 'unregistered' : networkOf(found.netstate_id, found.netstate),
-          operator: textOf(found.operator, found.oper),
-          carrier: textOf(found.provider, found.operator, found.oper),
-          plmn: plmnOf(found.opernum, home),
-          technology: textOf(found.ntype, found.conntype),
-          cellId: textOf(found.cellid, fieldOf(cell, 'cellid')),
-          packetService: '',
-          connected: /^(dis)?connected$/i.test(state) ? /^connected$/i.test(state) : undefined,
-        }
-      }),
+      modemStatus((found) => ({
+        ...restRegistration(found),
+        ...(isOn(found.offline) && { network: 'unregistered' as const }),
+        packetService: '',
+        connected: /^(dis)?connected$/i.test(textOf(found.state))
+          ? /^connected$/i.test(textOf(found.state))
+          : undefined,
+      })),
     ],
   },
   sim: {
@@ -217,27 +232,20 @@ export const radioRows: Rows<'signal' | 'registration' | 'sim' | 'traffic' | 'mo
       },
     ],
     '7/ubus': [
-      {
-        needs: ['modemId'],
-        calls: (_input, { modemId }) => [ubus('mdcollect', 'get_raw_total', { modem: modemId })],
-        read: ([answer]) => trafficOf(fieldOf(answer, 'tx'), fieldOf(answer, 'rx')),
-      },
-      {
-        needs: ['mobileDevice'],
-        calls: (_input, { mobileDevice }) => [ubus('network.device', 'status', { name: mobileDevice })],
-        read: ([answer]) =>
-          trafficOf(fieldOf(answer, 'statistics', 'tx_bytes'), fieldOf(answer, 'statistics', 'rx_bytes')),
-      },
+      askWith(
+        ['modemId'],
+        ({ modemId }) => ubus('mdcollect', 'get_raw_total', { modem: modemId }),
+        trafficBy('tx', 'rx'),
+      ),
+      askWith(
+        ['mobileDevice'],
+        (facts) => ubus('network.device', 'status', { name: facts.mobileDevice }),
+        trafficBy('statistics.tx_bytes', 'statistics.rx_bytes'),
+      ),
     ],
-    '7/rest': [modemStatus((found) => trafficOf(found.txbytes, found.rxbytes))],
+    '7/rest': [modemStatus(trafficBy('txbytes', 'rxbytes'))],
   },
   mobileDevice: {
-    '7/ubus': [
-      {
-        needs: ['simSlot'],
-        calls: (_input, { simSlot }) => [mobileInterface(simSlot)],
-        read: ([answer]) => textOf(fieldOf(answer, 'l3_device'), fieldOf(answer, 'device')) || undefined,
-      },
-    ],
+    '7/ubus': [askWith(['simSlot'], ({ simSlot }) => mobileInterface(simSlot), name('l3_device', 'device'))],
   },
 }

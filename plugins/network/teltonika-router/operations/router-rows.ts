@@ -1,6 +1,7 @@
 /** The router itself: identity, access point, commands, settings, restart and firmware. */
 import { limits_ms } from '../transport/call.js'
 import {
+  ask,
   get,
   mustSucceed,
   optional,
@@ -15,28 +16,31 @@ import {
   write,
 } from './build.js'
 import { versionIn } from './dialect.js'
+import { fields, mac, object, text } from './fields.js'
 import type { BoardFacts, Exec, ExecAnswer, RouterAccessPoint, Rows, SystemState, UciPlace, Way } from './operations.js'
 import { fieldOf, isObject, listOf, macOf, numberOf, outputOf, sectionsOf, textOf } from './parse.js'
 
 const device = get('/api/system/device/status')
 
-function systemOf(uptime: unknown, localtime: unknown): SystemState | undefined {
-  const uptime_s = numberOf(uptime)
-  return uptime_s === undefined ? undefined : { uptime_s, time_s: numberOf(localtime) ?? 0 }
-}
+/** @param uptime its name */
+const systemBy =
+  (uptime: string) =>
+  (answer: unknown): SystemState | undefined => {
+    const uptime_s = numberOf(fieldOf(answer, uptime))
+    return uptime_s === undefined ? undefined : { uptime_s, time_s: numberOf(fieldOf(answer, 'localtime')) ?? 0 }
+  }
 
 /** `mnfinfo` of an answer. */
-function boardIn(answer: unknown): BoardFacts | undefined {
-  const found = fieldOf(answer, 'mnfinfo')
-  if (!isObject(found)) return undefined
-  return {
-    serial: textOf(found.serial),
-    macaddr: macOf(found.mac, found.macEth),
-    hw: textOf(found.name),
-    hwver: textOf(found.hwver),
-    hwbatch: textOf(found.batch),
-  }
-}
+const boardIn = (answer: unknown): BoardFacts | undefined =>
+  object(
+    fields({
+      serial: text('serial'),
+      macaddr: mac('mac', 'macEth'),
+      hw: text('name'),
+      hwver: text('hwver'),
+      hwbatch: text('batch'),
+    }),
+  )(fieldOf(answer, 'mnfinfo'))
 
 /** By the program `mnf_info`. @param read what it printed */
 const boardBy = (flags: string, read: (answer: unknown) => string): Way<undefined, BoardFacts> => ({
@@ -51,11 +55,8 @@ const boardBy = (flags: string, read: (answer: unknown) => string): Way<undefine
 
 /** `/etc/version`, by reading it or by `cat`. */
 const versionFile: readonly Way<undefined, string>[] = [
-  {
-    calls: () => [ubus('file', 'read', { path: '/etc/version' })],
-    read: ([answer]) => versionIn(fieldOf(answer, 'data')) || undefined,
-  },
-  { calls: () => [run('cat', ['/etc/version'])], read: ([answer]) => versionIn(outputOf(answer)) || undefined },
+  ask(ubus('file', 'read', { path: '/etc/version' }), (answer) => versionIn(fieldOf(answer, 'data')) || undefined),
+  ask(run('cat', ['/etc/version']), (answer) => versionIn(outputOf(answer)) || undefined),
 ]
 
 /** The first access point of `network.wireless status`: of all radios, or of the requested one. */
@@ -106,8 +107,8 @@ const uciBy = (method: string): Way<UciPlace, unknown> => ({
 })
 
 /** A script for `sh`; its values are passed as arguments, so that nothing in a URL is executed. */
-const script = (text: string, ...args: readonly string[]) =>
-  run('/bin/sh', ['-c', text, 'sh', ...args], { limit_ms: limits_ms.scan, ...mustSucceed })
+const script = (lines: string, ...args: readonly string[]) =>
+  run('/bin/sh', ['-c', lines, 'sh', ...args], { limit_ms: limits_ms.scan, ...mustSucceed })
 const image = '/tmp/rtk-base-firmware.img'
 
 /** Download, check and flash; a step that fails ends it. The simulated router recognises this text. */
@@ -134,46 +135,22 @@ export const routerRows: Rows<
   | 'installFirmware'
 > = {
   system: {
-    ...overUbus({
-      calls: () => [ubus('system', 'info')],
-      read: ([info]) => systemOf(fieldOf(info, 'uptime'), fieldOf(info, 'localtime')),
-    }),
-    '7/rest': [
-      {
-        calls: () => [get('/api/system/device/usage/status')],
-        read: ([answer]) => systemOf(fieldOf(answer, 'uptime_seconds'), fieldOf(answer, 'localtime')),
-      },
-    ],
+    ...overUbus(ask(ubus('system', 'info'), systemBy('uptime'))),
+    '7/rest': [ask(get('/api/system/device/usage/status'), systemBy('uptime_seconds'))],
   },
   version: {
     'legacy/ubus': versionFile,
-    '7/ubus': [
-      { calls: () => [ubus('vuci.system', 'version')], read: ([answer]) => versionIn(answer) || undefined },
-      ...versionFile,
-    ],
-    '7/rest': [
-      { calls: () => [device], read: ([answer]) => versionIn(fieldOf(answer, 'static', 'fw_version')) || undefined },
-    ],
+    '7/ubus': [ask(ubus('vuci.system', 'version'), (answer) => versionIn(answer) || undefined), ...versionFile],
+    '7/rest': [ask(device, (answer) => versionIn(fieldOf(answer, 'static', 'fw_version')) || undefined)],
   },
   board: {
     'legacy/ubus': [boardBy('', said)],
-    '7/ubus': [
-      { calls: () => [ubus('mnfinfo', 'get')], read: ([answer]) => boardIn(answer) },
-      boardBy('--', (answer) => textOf(outputOf(answer))),
-    ],
-    '7/rest': [{ calls: () => [device], read: ([answer]) => boardIn(answer) }],
+    '7/ubus': [ask(ubus('mnfinfo', 'get'), boardIn), boardBy('--', (answer) => textOf(outputOf(answer)))],
+    '7/rest': [ask(device, boardIn)],
   },
   deviceName: {
-    ...overUbus({
-      calls: () => [uciGet('system', 'system')],
-      read: ([answer]) => textOf(fieldOf(answer, 'values', 'devicename'), fieldOf(answer, 'values', 'hostname')),
-    }),
-    '7/rest': [
-      {
-        calls: () => [device],
-        read: ([answer]) => textOf(fieldOf(answer, 'static', 'device_name'), fieldOf(answer, 'static', 'hostname')),
-      },
-    ],
+    ...overUbus(ask(uciGet('system', 'system'), text('values.devicename', 'values.hostname'))),
+    '7/rest': [ask(device, text('static.device_name', 'static.hostname'))],
   },
   accessPoint: {
     ...overUbus<Way<undefined, RouterAccessPoint>>(accessPointBy({}), accessPointBy({ device: 'radio0' }), {

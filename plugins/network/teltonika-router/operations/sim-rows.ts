@@ -1,7 +1,9 @@
 /** Settings of the SIM in use: operator and APN. */
-import type { ApnSettings } from 'rtk-base/services'
+import type { ApnSettings, ScannedOperator } from 'rtk-base/services'
 import { limits_ms } from '../transport/call.js'
 import {
+  ask,
+  askWith,
   get,
   gsmctl,
   mobileSection,
@@ -19,12 +21,14 @@ import {
   uciSet,
   write,
 } from './build.js'
+import { name, text } from './fields.js'
 import { scannedByAt, scannedOf, slotOf } from './modem-values.js'
 import type { Input, RouterFactIds, Rows, Way } from './operations.js'
-import { type Fields, fieldOf, firstOf, isObject, isOn, numberOf, outputOf, textOf } from './parse.js'
+import { fieldOf, firstOf, isObject, isOn, numberOf, outputOf, textOf } from './parse.js'
 
 const legacySection = (slot: string) => `sim${slot}`
 const currentSection = (slot: string) => `@sim[${Number(slot) - 1}]`
+const ofLegacySim = ({ simSlot }: RouterFactIds) => uciGet('simcard', legacySection(simSlot))
 const apnPath = (slot: string) => `/api/interfaces/config/${mobileSection(slot)}`
 
 /** REST has the settings of the SIM below the modem from 7.06 on. */
@@ -41,11 +45,13 @@ function simIn(answer: unknown, { modemId, simSlot }: RouterFactIds): unknown {
   return own.find((one) => slotOf(fieldOf(one, 'position')) === simSlot) ?? own[Number(simSlot) - 1] ?? own[0]
 }
 const readSim = <O>(read: (sim: unknown) => O | undefined): Way<undefined, O>[] =>
-  byBothPaths((pathOf) => ({
-    needs: ['modemId', 'simSlot'],
-    calls: (_input, { modemId }) => [get(pathOf(modemId))],
-    read: ([answer], _input, facts) => read(simIn(answer, facts)),
-  }))
+  byBothPaths((pathOf) =>
+    askWith(
+      ['modemId', 'simSlot'],
+      ({ modemId }) => get(pathOf(modemId)),
+      (answer, facts) => read(simIn(answer, facts)),
+    ),
+  )
 
 /** 7.x has the same names over ubus and REST. */
 function selectedIn(sim: unknown): { plmn: string | undefined } {
@@ -53,13 +59,14 @@ function selectedIn(sim: unknown): { plmn: string | undefined } {
   return { plmn: isManual ? textOf(fieldOf(sim, 'opernum')) || undefined : undefined }
 }
 
-function apnIn(values: unknown, read: (values: Fields) => string): ApnSettings | undefined {
+/** @param password names of the field */
+function apnIn(values: unknown, ...password: readonly string[]): ApnSettings | undefined {
   if (!isObject(values)) return undefined
   const auth = textOf(values.auth)
   return {
     apn: isOn(values.auto_apn) ? '' : textOf(values.apn),
     user: textOf(values.username),
-    pswd: read(values),
+    pswd: text(...password)(values),
     auth: auth === 'pap' || auth === 'chap' ? auth : 'none',
   }
 }
@@ -76,6 +83,25 @@ const scanResult = '/tmp/rtk-base-scan'
 const scanDone = 'rtk-base: done'
 export const scanScript = `rm -f ${scanResult}; (gsmctl -A 'AT+COPS=?' > ${scanResult} 2>&1; echo '${scanDone}' >> ${scanResult}) > /dev/null 2>&1 &`
 const scanLimit = { limit_ms: limits_ms.scan }
+
+const currentScan = { plmn: 'oper_num', name: 'oper_name', technology: 'act', state: 'state_id', stateText: 'state' }
+const restScan = {
+  plmn: 'num_name',
+  name: 'op_name',
+  technology: 'net_access_type',
+  state: 'status_code',
+  stateText: 'status',
+}
+
+/** @param names of the fields of a found network */
+function scannedIn(list: unknown, names: typeof currentScan): ScannedOperator[] | undefined {
+  if (!Array.isArray(list)) return undefined
+  return list.flatMap((one) => {
+    const of = (field: keyof typeof names) => fieldOf(one, names[field])
+    const found = { plmn: of('plmn'), technology: of('technology'), state: of('state'), stateText: of('stateText') }
+    return scannedOf({ ...found, names: [of('name'), fieldOf(one, 'short_name')] }) ?? []
+  })
+}
 
 export const simRows: Rows<'scanOperators' | 'operatorSelection' | 'selectOperator' | 'apn' | 'setApn' | 'simId'> = {
   scanOperators: {
@@ -95,20 +121,7 @@ export const simRows: Rows<'scanOperators' | 'operatorSelection' | 'selectOperat
       {
         writes: true,
         calls: () => [ubus(modem, 'scan_operators', {}, scanLimit)],
-        read([answer]) {
-          const list = fieldOf(answer, 'operators')
-          if (!Array.isArray(list)) return undefined
-          return list.flatMap(
-            (one) =>
-              scannedOf({
-                plmn: fieldOf(one, 'oper_num'),
-                names: [fieldOf(one, 'oper_name'), fieldOf(one, 'short_name')],
-                technology: fieldOf(one, 'act'),
-                state: fieldOf(one, 'state_id'),
-                stateText: fieldOf(one, 'state'),
-              }) ?? [],
-          )
-        },
+        read: ([answer]) => scannedIn(fieldOf(answer, 'operators'), currentScan),
       },
     ],
     '7/rest': [
@@ -116,50 +129,29 @@ export const simRows: Rows<'scanOperators' | 'operatorSelection' | 'selectOperat
         writes: true,
         needs: ['modemId'],
         calls: (_input, { modemId }) => [post(`/api/modems/${modemId}/actions/scan_network`, undefined, scanLimit)],
-        read([answer]) {
-          if (!Array.isArray(answer)) return undefined
-          return answer.flatMap(
-            (one) =>
-              scannedOf({
-                plmn: fieldOf(one, 'num_name'),
-                names: [fieldOf(one, 'op_name'), fieldOf(one, 'short_name')],
-                technology: fieldOf(one, 'net_access_type'),
-                state: fieldOf(one, 'status_code'),
-                stateText: fieldOf(one, 'status'),
-              }) ?? [],
-          )
-        },
+        read: ([answer]) => scannedIn(answer, restScan),
       },
     ],
   },
   operatorSelection: {
     'legacy/ubus': [
-      {
-        needs: ['simSlot'],
-        calls: (_input, { simSlot }) => [uciGet('simcard', legacySection(simSlot))],
-        read([answer]) {
-          const values = fieldOf(answer, 'values')
-          const manual = fieldOf(values, 'mode') === 'manual'
-          return { plmn: manual ? textOf(fieldOf(values, 'numeric')) || undefined : undefined }
-        },
-      },
+      askWith(['simSlot'], ofLegacySim, (answer) => ({
+        plmn: fieldOf(answer, 'values', 'mode') === 'manual' ? name('values.numeric')(answer) : undefined,
+      })),
     ],
     '7/ubus': [
-      {
-        calls: () => [ubus(modem, 'get_operator_selection')],
-        read([answer]) {
-          if (!isObject(answer)) return undefined
-          const isManual = [2, 5].includes(numberOf(answer.mode_id) ?? 0) || /manual/i.test(textOf(answer.mode))
-          const plmn = /^\d{5,6}$/.exec(textOf(answer.operator))?.[0]
-          // A manual selection written as a name is useless here: the next alternative has the digits.
-          return isManual && plmn === undefined ? undefined : { plmn: isManual ? plmn : undefined }
-        },
-      },
-      {
-        needs: ['simSlot'],
-        calls: (_input, { simSlot }) => [uciGet('simcard', currentSection(simSlot))],
-        read: ([answer]) => selectedIn(fieldOf(answer, 'values')),
-      },
+      ask(ubus(modem, 'get_operator_selection'), (answer) => {
+        if (!isObject(answer)) return undefined
+        const isManual = [2, 5].includes(numberOf(answer.mode_id) ?? 0) || /manual/i.test(textOf(answer.mode))
+        const plmn = /^\d{5,6}$/.exec(textOf(answer.operator))?.[0]
+        // A manual selection written as a name is useless here: the next alternative has the digits.
+        return isManual && plmn === undefined ? undefined : { plmn: isManual ? plmn : undefined }
+      }),
+      askWith(
+        ['simSlot'],
+        ({ simSlot }) => uciGet('simcard', currentSection(simSlot)),
+        (answer) => selectedIn(fieldOf(answer, 'values')),
+      ),
     ],
     '7/rest': readSim(selectedIn),
   },
@@ -205,26 +197,20 @@ export const simRows: Rows<'scanOperators' | 'operatorSelection' | 'selectOperat
     ),
   },
   apn: {
-    'legacy/ubus': [
-      {
-        needs: ['simSlot'],
-        calls: (_input, { simSlot }) => [uciGet('simcard', legacySection(simSlot))],
-        read: ([answer]) => apnIn(fieldOf(answer, 'values'), ({ password }) => textOf(password)),
-      },
-    ],
+    'legacy/ubus': [askWith(['simSlot'], ofLegacySim, (answer) => apnIn(fieldOf(answer, 'values'), 'password'))],
     '7/ubus': [
-      {
-        needs: ['simSlot'],
-        calls: (_input, { simSlot }) => [uciGet('network', mobileSection(simSlot))],
-        read: ([answer]) => apnIn(fieldOf(answer, 'values'), ({ password, passw }) => textOf(password, passw)),
-      },
+      askWith(
+        ['simSlot'],
+        ({ simSlot }) => uciGet('network', mobileSection(simSlot)),
+        (answer) => apnIn(fieldOf(answer, 'values'), 'password', 'passw'),
+      ),
     ],
     '7/rest': [
-      {
-        needs: ['simSlot'],
-        calls: (_input, { simSlot }) => [get(apnPath(simSlot))],
-        read: ([answer]) => apnIn(firstOf(answer), ({ password }) => textOf(password)),
-      },
+      askWith(
+        ['simSlot'],
+        ({ simSlot }) => get(apnPath(simSlot)),
+        (answer) => apnIn(firstOf(answer), 'password'),
+      ),
     ],
   },
   // `password` takes effect.
@@ -260,5 +246,5 @@ export const simRows: Rows<'scanOperators' | 'operatorSelection' | 'selectOperat
       }),
     ],
   },
-  simId: { '7/rest': readSim((sim) => textOf(fieldOf(sim, 'id')) || undefined) },
+  simId: { '7/rest': readSim(name('id')) },
 }
