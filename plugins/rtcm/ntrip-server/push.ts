@@ -315,8 +315,7 @@ export class CasterPush implements StreamSink {
     const refused = end !== 'web' && (end !== 'network' || answered)
     const wait_ms = waitOf(this.#retry, this.#now_ms())
     this.#become(refused ? 'refused' : 'waiting', text)
-    if (refused) this.#out.refused(text, wait_ms)
-    else this.#out.down(text, wait_ms)
+    this.#out.failed(text, wait_ms, { answered: refused })
     this.#ctx.log.warn({ caster: nameOf(this.target), wait_s: Math.round(wait_ms / 1000) }, text)
     this.#schedule()
   }

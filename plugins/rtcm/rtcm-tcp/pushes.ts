@@ -150,8 +150,7 @@ class TcpPush {
     this.#state = 'waiting'
     this.#text = text
     const wait_ms = this.#backoff.next()
-    if (answered) this.#out.refused(text, wait_ms)
-    else this.#out.down(text, wait_ms)
+    this.#out.failed(text, wait_ms, { answered })
     this.#ctx.log.info({ ...this.target, wait_s: Math.round(wait_ms / 1000) }, `the connection ended: ${text}`)
     this.#retry = this.#ctx.timers.after(wait_ms, () => this.connect())
   }

@@ -293,8 +293,7 @@ export class MountStream {
     this.#drop()
     const wait_ms = final ? final_ms : this.#backoff.next()
     this.#notBefore_ms = this.#ctx.clock.monotonic() + wait_ms
-    if (answered) this.#out.refused(text, wait_ms)
-    else this.#out.down(text, wait_ms)
+    this.#out.failed(text, wait_ms, { answered })
     this.#ctx.log.warn({ caster: this.#source.host, wait_s: Math.round(wait_ms / 1000) }, text)
     this.#become('waiting', text)
     // The nearest one may be another next time.

@@ -103,12 +103,12 @@ t.test('a connection to a name: its addresses in the order of the ladder, its st
   t.match(shown(), { state: 'up', reason: '', family: 4 })
   t.same(await dialled(), [b4, a4], 'the one that worked')
   await station.clock.advance(5_000)
-  out.down('no answer', 3_000)
+  out.failed('no answer', 3_000)
   t.match(shown(), { state: 'down', reason: 'no answer', since: 0, attempts: 1, step: 'resolve', next: 3 })
   broken = new Error('getaddrinfo EAI_AGAIN caster')
   answer = []
   t.same(await dialled(), [a4, b4], 'what was known, while no name server answers')
-  out.refused('wrong password', 60_000)
+  out.failed('wrong password', 60_000, { answered: true })
   t.match(shown(), { state: 'refused', step: 'family', attempts: 2 })
   await station.reload('recovery')
   t.match(shown(), { state: 'refused', attempts: 2 }, 'reported again to the next instance')
@@ -146,13 +146,13 @@ t.test('W4: an address that is set has no other address family, and no name to r
     out.start()
     const steps: unknown[] = []
     for (let failure = 0; failure < 3; failure++) {
-      out.down('no answer', 3_000)
+      out.failed('no answer', 3_000)
       steps.push((station.field('links.outputs') as { step: string }[])[0]?.step)
     }
     const isName = peer === 'caster:2101'
     t.same(steps, isName ? ['resolve', 'family', 'resolve'] : ['reconnect', 'reconnect', 'reconnect'], peer)
     out.retarget('other.example:1')
-    out.down('no answer', 3_000)
+    out.failed('no answer', 3_000)
     t.match((station.field('links.outputs') as object[])[0], { step: 'resolve' }, 'a name again')
     out.close()
   }

@@ -360,9 +360,11 @@ export class BrokerLink {
   #reportFailure(wait_ms: number): void {
     const { cause, text } = this.#failure
     if (cause === 'config' || cause === 'held' || cause === 'identity') this.#out.idle(text)
-    else if (cause === 'auth' || cause === 'refused' || cause === 'protocol' || cause === 'tls')
-      this.#out.refused(text, wait_ms)
-    else this.#out.down(text, wait_ms, { evidence: false })
+    else {
+      const answered = cause === 'auth' || cause === 'refused' || cause === 'protocol' || cause === 'tls'
+      // `#fail` and `#ping` have told the uplinks, which know the address of the session.
+      this.#out.failed(text, wait_ms, { answered, evidence: false })
+    }
   }
 
   /** TCP reports a dead connection only after up to a quarter of an hour, even with pending data. */

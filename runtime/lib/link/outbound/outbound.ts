@@ -124,25 +124,23 @@ export class Outbound {
     this.#report({ state: 'up', reason: '', next_ms: 0, local })
   }
 
-  /** The peer was not reached, or the connection was lost. @param wait_ms until the next attempt @param options.evidence false: this is not reported as a failure of the uplink */
-  down(reason: string, wait_ms: number, options: { evidence?: boolean } = {}): void {
-    if (options.evidence !== false) this.#uplinks.failed(reason)
-    this.#failed('down', reason, wait_ms)
-  }
-
-  /** The peer was reached, and refused. */
-  refused(reason: string, wait_ms: number): void {
-    this.#failed('refused', reason, wait_ms)
+  /**
+   * The attempt failed, or the connection was lost.
+   * @param wait_ms until the next attempt
+   * @param options.answered the peer was reached: only it can change that
+   * @param options.evidence whether it is reported as a failure of the uplink; default: where the peer was not reached
+   */
+  failed(reason: string, wait_ms: number, options: { answered?: boolean; evidence?: boolean } = {}): void {
+    const { answered = false, evidence = !answered } = options
+    if (evidence) this.#uplinks.failed(reason)
+    this.#dial = failed(this.#dial, this.#family === 0 ? undefined : this.#family)
+    const next_ms = this.#ctx.clock.monotonic() + wait_ms
+    this.#report({ state: answered ? 'refused' : 'down', reason, next_ms })
   }
 
   /** No connection is wanted now. @param reason why not */
   idle(reason: string): void {
     this.#report({ state: 'idle', reason, next_ms: 0 })
-  }
-
-  #failed(state: 'down' | 'refused', reason: string, wait_ms: number): void {
-    this.#dial = failed(this.#dial, this.#family === 0 ? undefined : this.#family)
-    this.#report({ state, reason, next_ms: this.#ctx.clock.monotonic() + wait_ms })
   }
 
   #report(change: Partial<Link>): void {
