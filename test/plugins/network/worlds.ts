@@ -62,7 +62,7 @@ export async function simulatedWorld(t: Test): Promise<World> {
   }
 }
 
-const template = join(process.cwd(), 'test', 'plugins', 'network', 'network', 'networkmanager_mock.py')
+const template = join(process.cwd(), 'test', 'plugins', 'network', 'networkmanager_mock.py')
 
 export interface MockedWorld extends World {
   bus: Awaited<ReturnType<typeof busFor>>
