@@ -1,11 +1,10 @@
-import type { Dispose, Event, PluginContext } from 'rtk-base/plugin'
+import type { Dispose, PluginContext } from 'rtk-base/plugin'
 import type { BaseStateName, UpdateStateName } from 'rtk-base/schemas'
 import { device, firmwareInstaller, type ProcedureWish, procedureStatus, receiver, rtcmStream } from 'rtk-base/services'
 import { silentCode } from './rules.js'
 
 /** A station has this long after its start, a survey-in, a move and a person's wish before missing RTCM means `degraded`. */
 const startTime_ms = 120_000
-const outputs_ms = 10_000
 /** A plugin that is reloaded, or stopped with the whole service, is no fault. */
 const reload_ms = 5_000
 
@@ -60,7 +59,7 @@ export function summaryOf(facts: SummaryFacts): string {
   return facts.onTrial ? `update on trial; ${text}` : text
 }
 
-/** `base.state.base`, from the actual behaviour and not from the configuration. */
+/** `base.state.base`, from the actual behaviour and not from the configuration. `VerdictWatch` looks whenever something may have changed. */
 export class BaseState {
   readonly #ctx: PluginContext
   /** Uptime at the start of the current wait. */
@@ -69,7 +68,6 @@ export class BaseState {
   /** Since when no plugin provides a receiver or the stream. */
   #missing_ms: number | undefined
   #look: Dispose = () => {}
-  #settled: Dispose = () => {}
 
   constructor(ctx: PluginContext) {
     this.#ctx = ctx
@@ -80,24 +78,6 @@ export class BaseState {
     const { services } = this.#ctx
     const { state = 'idle', onTrial = false } = services.find(firmwareInstaller) ?? {}
     return state !== 'idle' && state !== 'failed' && !onTrial
-  }
-
-  /** Tracks changes even while nobody reads the document: a survey-in is followed by a start. */
-  watch(): void {
-    const { on, services, timers } = this.#ctx
-    const follow = (event: Event<unknown> | undefined) => {
-      this.look()
-      return event && on(event, () => this.#lookSettled())
-    }
-    services.watch(procedureStatus, (procedure) => follow(procedure?.onState))
-    services.watch(rtcmStream, (stream) => {
-      const undo = [follow(stream?.onFlow), follow(stream?.onState)]
-      return () => undo.map((dispose) => dispose?.())
-    })
-    services.watch(firmwareInstaller, (installer) => follow(installer?.onState))
-    services.watch(receiver, (source) => follow(source?.onState))
-    // The number of outputs changes without an event.
-    timers.every(outputs_ms, () => this.look())
   }
 
   /** The state now. `degraded` has its reason in `base.state.errors`. */
@@ -119,12 +99,6 @@ export class BaseState {
     void this.#look()
     if (state === 'starting') this.#look = this.#ctx.timers.after(startTime_ms - elapsed_ms, () => this.look())
     return state
-  }
-
-  /** The gate, the status and the errors change one after the other: half of that would give the wrong advice. */
-  #lookSettled(): void {
-    void this.#settled()
-    this.#settled = this.#ctx.timers.after(0, () => this.look())
   }
 
   #describe(base: BaseStateName, status = ''): void {

@@ -17,12 +17,11 @@ export default definePlugin({
     ctx.services.provide(verdict, watch)
     // Built before the deeper `base.state.errors` of system, because it can raise one of those errors.
     const block = ctx.info.block('base.state', () => ({ base: watch.base, verdict: watch.verdict }))
-    return { state, watch, block }
+    return { watch, block }
   },
 
-  start(ctx, _handoff, { state, watch, block }) {
+  start(ctx, _handoff, { watch, block }) {
     ctx.on(watch.onChange, () => block.changed())
-    state.watch()
     watch.watch()
   },
 })

@@ -158,7 +158,7 @@ export abstract class CommandReceiver<M = string> extends ReceiverDriver<M> {
   }
 
   protected override linkChanged(state: LinkState): void {
-    if (state === 'offline') this.identified({ maker: '' })
+    if (state === 'offline') this.identified({})
     // A silence may have been a restart whose greeting was lost.
     if (state === 'stalled') this.restarted()
   }
