@@ -99,7 +99,6 @@ export class Alerts {
 
   /** Reads what was told before, and begins to follow. */
   async #begin(part: 'own' | 'leads'): Promise<void> {
-    if (this.#isLoading) return
     this.#isLoading = true
     try {
       const state = await this.#keeper.load()
@@ -132,7 +131,9 @@ export class Alerts {
     const database = this.#ctx.services.find(fleetDatabase)
     if (!database) return
     if (database.leads) {
-      if (this.#part !== 'leads') void this.#begin('leads').then(() => this.#look())
+      // Where it did not begin, it is tried again at the next look: not at once, or nothing else would run.
+      if (this.#part !== 'leads' && !this.#isLoading)
+        void this.#begin('leads').then(() => this.#part === 'leads' && this.#look())
     } else if (this.#part === 'own') this.#part = 'follows'
     else if (this.#part !== 'follows') this.#part = database.connected ? 'follows' : 'alone'
   }

@@ -31,6 +31,13 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 const evil = '<img src=x onerror="hacked=1"><script>hacked=1</script>'
 
 const fleet = await startStation(['fleet', '--set', `http.host=${address}`, '--set', 'mqtt-broker.port=1883'])
+let isOver = false
+// Nothing that is waited for would come any more.
+fleet.child.once('exit', (code, signal) => {
+  if (isOver) return
+  console.error(`the fleet ended with ${code ?? signal}:\n${fleet.output().slice(-4_000)}`)
+  process.exit(1)
+})
 const list = async (): Promise<{ serial: string; verdict: string }[]> =>
   (await fetch(`${fleet.url}/fleet/stations`)).json() as never
 /** Asked while the fleet starts: on a busy machine its connection may be closed as idle before the request is read. */
@@ -342,4 +349,5 @@ tell({ what: 'end', found: true, wanted: true })
 await browser.close()
 proxy.close()
 await seed.end()
+isOver = true
 await fleet.end()

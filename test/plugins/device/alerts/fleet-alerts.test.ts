@@ -81,7 +81,7 @@ function fakeDatabase() {
   const listeners = new Set<() => unknown>()
   const instance = () => {
     let leading: EventSource<boolean> | undefined
-    const own = { connected: true, leads: false }
+    const own = { connected: true, leads: false, answers: Promise.resolve() }
     const plugin = definePlugin({
       name: 'database',
       version: '1.0.0',
@@ -91,6 +91,7 @@ function fakeDatabase() {
         const onLeads = ctx.event<boolean>()
         leading = onLeads
         const query = async (sql: string, values: readonly unknown[] = []) => {
+          await own.answers
           if (!own.connected) throw new Error('no connection')
           const [first] = values
           if (sql.startsWith('select value from alerts_state where name =')) {
@@ -169,6 +170,30 @@ t.test('one instance sends; the next one continues where it was', async (t) => {
   await soon(() => hook.posted.length === 2, 'the all-clear of the second')
   t.match(hook.subjects[1], /at its position again/)
 })
+
+t.test(
+  'an instance that leads waits for a slow database, and for one that fails, without holding the station up',
+  async (t) => {
+    const hook = await HookServer.make(t)
+    const one = fakeDatabase().instance()
+    const reported = [alert('S1', 'moved', { severity: 'critical' })]
+    const { seconds } = await alertsRig(t, { changes: hooksTo(hook), plugins: { database: one.plugin }, reported })
+    let answer = () => {}
+    one.own.answers = new Promise((resolve) => {
+      answer = resolve
+    })
+    // Each looks again while the stored alerts are being read.
+    for (let n = 0; n < 3; n++) one.lead(true)
+    await seconds(120)
+    t.strictSame(hook.posted, [], 'nothing is told before it is known what was')
+    one.own.connected = false
+    answer()
+    await seconds(120)
+    one.own.connected = true
+    await seconds(120)
+    await soon(() => hook.posted.length === 1, 'its notice')
+  },
+)
 
 t.test('the instance that led tells of the lost database, and of nothing else', async (t) => {
   const hook = await HookServer.make(t)
