@@ -7,7 +7,7 @@ import { join, relative } from 'node:path'
 import t from 'tap'
 import type { TSchema } from 'typebox'
 import { mostWaiting } from '../../plugins/mqtt/mqtt-api/command-requests.js'
-import { clientLimit, payloadLimit } from '../../plugins/mqtt/mqtt-broker/broker.js'
+import { addressLimit, clientLimit, clientRate, payloadLimit } from '../../plugins/mqtt/mqtt-broker/broker.js'
 import { largestInbound } from '../../plugins/mqtt/mqtt-link/session/inspection.js'
 import { outboxLimit } from '../../plugins/mqtt/mqtt-link/session/session.js'
 import { most_bytes, mostPackets } from '../../plugins/network/mdns/responder.js'
@@ -105,8 +105,8 @@ const rows: Row[] = [
   [
     '`mqtt-broker`, for this machine',
     `${clientLimit} connections`,
-    '',
-    `messages of ${size(payloadLimit)}`,
+    `${addressLimit} connections`,
+    `messages of ${size(payloadLimit)}; ${rate(clientRate)}`,
     '100 messages',
   ],
   [

@@ -1,6 +1,6 @@
+import { Duplex } from 'node:stream'
 import { Aedes } from 'aedes'
-import { listenReason } from 'rtk-base/link'
-import type { Bound, EventSource, PluginContext, Socket } from 'rtk-base/plugin'
+import type { Connection, EventSource, Listener, PluginContext } from 'rtk-base/plugin'
 import type { EmbeddedBroker } from 'rtk-base/services'
 
 export interface BrokerOptions {
@@ -11,24 +11,26 @@ export interface BrokerOptions {
 /** The spec's largest publication. */
 export const payloadLimit = 131_072
 export const clientLimit = 64
+/** The stations of a simulated fleet share one address. */
+export const addressLimit = 32
+/** A publication of the largest size arrives at once. */
+export const clientRate = { bytes_s: 1_048_576, burst_bytes: 1_048_576 }
 const retainedLimit = 1_000
-const retry_ms = 5_000
 
 /** Where this machine reaches a server that listens on every address. */
 const loopbackOf: Record<string, string> = { '0.0.0.0': '127.0.0.1', '::': '::1' }
 
-/** An MQTT 3.1.1 broker inside the service. A port that is taken is a state, not a failure: the broker tries again. */
+/** An MQTT 3.1.1 broker inside the service. */
 export class BrokerServer implements EmbeddedBroker {
   readonly #ctx: PluginContext
   readonly #options: BrokerOptions
   readonly #retained = new Set<string>()
-  readonly #sockets = new Set<Socket>()
   /** Publications that wait behind a retained one. */
   readonly #publications: { retain: boolean; publish: () => void }[] = []
   #retaining = false
   readonly #address: EventSource<void>
   #aedes: Aedes | undefined
-  #bound: Bound | undefined
+  #listener: Listener | undefined
 
   constructor(ctx: PluginContext, options: BrokerOptions) {
     this.#ctx = ctx
@@ -42,7 +44,8 @@ export class BrokerServer implements EmbeddedBroker {
 
   get address(): EmbeddedBroker['address'] {
     const { host } = this.#options
-    return this.#bound && { host: loopbackOf[host] ?? host, port: this.#bound.address.port }
+    const bound = this.#listener?.address
+    return bound && { host: loopbackOf[host] ?? host, port: bound.port }
   }
 
   async start(): Promise<void> {
@@ -61,15 +64,22 @@ export class BrokerServer implements EmbeddedBroker {
     aedes.on('clientError', (client, error) => this.#ctx.log.debug({ client: client.id, err: error }, 'client error'))
     aedes.on('connectionError', (_client, error) => this.#ctx.log.debug({ err: error }, 'connection error'))
     this.#aedes = aedes
-    await this.#listen()
+    const { host, port } = this.#options
+    const limits = { maxConnections: clientLimit, maxPerAddress: addressLimit, rate: clientRate }
+    const listener = this.#ctx.net.listen(
+      { name: 'clients', host, port, setting: 'mqtt-broker.port', ...limits },
+      (connection) => void aedes.handle(streamOf(connection)),
+    )
+    this.#listener = listener
+    void listener.opened.then((bound) => {
+      this.#address.emit()
+      this.#ctx.status(`listening on ${host}:${bound.port}`)
+    })
   }
 
   async stop(): Promise<void> {
-    const bound = this.#bound
-    this.#bound = undefined
+    this.#listener = undefined
     this.#address.emit()
-    for (const socket of this.#sockets) socket.destroy()
-    await bound?.close()
     await new Promise<void>((resolve) => {
       if (this.#aedes === undefined) resolve()
       else this.#aedes.close(() => resolve())
@@ -107,37 +117,38 @@ export class BrokerServer implements EmbeddedBroker {
       return
     }
   }
+}
 
-  async #listen(): Promise<void> {
-    const { host, port } = this.#options
-    try {
-      this.#bound = await this.#ctx.net.bind({ host, port }, (socket) => this.#accept(socket))
-    } catch (error) {
-      if (!this.#ctx.signal.aborted) this.#failed(listenReason(error))
-      return
-    }
-    if (this.#ctx.signal.aborted) return
-    const { port: bound } = this.#bound.address
-    this.#address.emit()
-    this.#ctx.errors.while('mqtt-broker', false)
-    this.#ctx.status(`listening on ${host}:${bound}`)
-    this.#ctx.log.info({ host, port: bound }, 'the embedded MQTT broker listens')
+/** The connection as the stream that aedes reads and writes. */
+function streamOf(connection: Connection): Duplex {
+  let drained: (() => void) | undefined
+  const settle = () => {
+    drained?.()
+    drained = undefined
   }
-
-  #failed(reason: string): void {
-    const { host, port } = this.#options
-    const entry = this.#ctx.errors.while('mqtt-broker', { host, port, reason })
-    this.#ctx.status(entry?.text ?? '')
-    this.#ctx.timers.after(retry_ms, () => this.#listen())
-  }
-
-  #accept(socket: Socket): void {
-    if (this.#sockets.size >= clientLimit) {
-      socket.destroy()
-      return
-    }
-    this.#sockets.add(socket)
-    socket.once('close', () => this.#sockets.delete(socket))
-    this.#aedes?.handle(socket)
-  }
+  const stream = new Duplex({
+    read: () => connection.resume(),
+    writev(chunks, done) {
+      if (connection.write(Buffer.concat(chunks.map(({ chunk }) => chunk))) || connection.closed) done()
+      else drained = done
+    },
+    final(done) {
+      connection.end()
+      done()
+    },
+    destroy(error, done) {
+      connection.destroy()
+      done(error)
+    },
+  })
+  connection.onData((bytes) => {
+    if (!stream.push(bytes)) connection.pause()
+  })
+  connection.onDrain(settle)
+  connection.onClose(() => {
+    settle()
+    // What the client sent last is still read.
+    stream.push(null)
+  })
+  return stream
 }
