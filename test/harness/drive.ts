@@ -76,9 +76,12 @@ function look(): string | undefined {
 /** The last look. If the next one is equal, no thread has run in between: one may wake another while they are looked at. */
 let before: string | undefined
 
+/** Work in slices, as a computation that lets others run in between, waits for the next turn of the event loop. */
+const isInSlices = () => process.getActiveResourcesInfo().includes('Immediate')
+
 /**
  * Waits until this process and its children have nothing to do but to wait for time or for strangers: every other thread sleeps,
- * and the event loop gets no more events. A request to a server that keeps silent is no work.
+ * the event loop gets no more events, and no computation waits for its next turn. A request to a server that keeps silent is no work.
  */
 export async function settled(): Promise<void> {
   const end_ms = performance.now() + longestWait_ms
@@ -87,6 +90,7 @@ export async function settled(): Promise<void> {
     // What a thread has done before it went to sleep is an event now. Its handlers may start other work.
     await turn()
     await turn()
+    if (isInSlices()) continue
     const sleeps = look()
     // A stream that had too much work rests for a moment, whatever it has received since.
     if (sleeps !== undefined && sleeps === before && events() === handled && !areResting()) return

@@ -17,7 +17,8 @@ import { referenceFrame } from '../../../runtime/lib/simulation/rtcm.js'
 import type { AnyPlugin } from '../../../runtime/plugin.js'
 import { type Ecef, type Enu, type FleetNet, fleetNet } from '../../../schemas/services.js'
 import { NetStreams, type NetStreamsOptions, roughness } from '../../harness/baseline-streams.js'
-import { createTestStation, probe, until } from '../../harness/index.js'
+import { drive, settled } from '../../harness/drive.js'
+import { createTestStation, probe } from '../../harness/index.js'
 import { FakeFleet } from './caster-rig.js'
 import { fleetStation } from './stations.js'
 
@@ -40,18 +41,10 @@ export class NetRig {
   readonly instead = new Map<string, (payload: Buffer) => readonly Buffer[]>()
   readonly database: PGlite
   readonly #newest = new Map<string, Buffer>()
-  /** Queries of the instances that the database has not answered. */
-  #open = 0
 
   constructor(database: PGlite, { places, errors = {}, clocks }: NetRigOptions) {
     this.database = database
-    const query: PGlite['query'] = async (...given) => {
-      this.#open += 1
-      return database.query<never>(...given).finally(() => {
-        this.#open -= 1
-      })
-    }
-    this.shared = new FakeFleet({ query } as PGlite)
+    this.shared = new FakeFleet(database)
     this.streams = new NetStreams({ seed: 7, places, roughness: roughness.calm, ...(clocks && { clocks }) })
     this.arps = this.streams.truths.map((truth, n) =>
       roundEcef(offsetEnu(truth, errors[n] ?? { east: 0, north: 0, up: 0 })),
@@ -84,7 +77,7 @@ export class NetRig {
         const some = this.instead.get(`B${n}`)?.(payload) ?? [payload]
         for (const one of some) this.shared.publish(`base/B${n}/drtk`, one)
       }
-      await new Promise((resolve) => setImmediate(resolve))
+      await settled()
     }
   }
 
@@ -102,12 +95,9 @@ export class NetRig {
     return this.passes(condition, what, 100)
   }
 
-  /** Time passes until it is so, but not while the database works: a busy machine would give it less. Nobody publishes. */
-  async passes(condition: () => boolean | Promise<boolean>, what: string, step = 5_000): Promise<void> {
-    await until(async () => {
-      if (this.#open === 0) await this.shared.clock.advance(step)
-      return condition()
-    }, what)
+  /** Time passes until it is so, but not while vectors are computed or the database works. Nobody publishes. */
+  async passes(condition: () => boolean | Promise<boolean>, what: string, step_ms = 5_000): Promise<void> {
+    await drive(this.shared.clock, condition, what, step_ms)
   }
 }
 
