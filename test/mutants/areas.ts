@@ -201,7 +201,7 @@ export const areas: readonly Area[] = [
   {
     name: 'caster',
     code: [
-      ...['caster', 'contents', 'foreign', 'logins', 'mount', 'replies', 'rovers', 'table'].map(
+      ...['caster', 'contents', 'foreign', 'logins/login-check', 'mount', 'mounts', 'replies', 'rovers', 'table'].map(
         (file) => `plugins/rtcm/ntrip-caster/${file}.ts`,
       ),
       ...['chunked', 'head', 'distributor', 'selection', 'source-table'].map((file) => `runtime/lib/ntrip/${file}.ts`),
@@ -263,7 +263,7 @@ export const areas: readonly Area[] = [
   },
   {
     name: 'login',
-    code: ['runtime/gateway/login', 'runtime/gateway/http/access.ts'],
+    code: ['runtime/gateway/login', 'runtime/gateway/http/access.ts', 'runtime/platform/password-check.ts'],
     tests: ['kernel/http-login', 'kernel/passwords', 'kernel/http', 'kernel/parts'],
     sample: 14,
     wanted: decisive,

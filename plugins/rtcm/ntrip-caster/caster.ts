@@ -1,38 +1,22 @@
 import { CertificateFiles } from 'rtk-base/files'
-import { WrongTries } from 'rtk-base/link'
-import {
-  basicLogin,
-  catchUp,
-  feed,
-  filterLines,
-  HeadReader,
-  type NtripRequest,
-  parseRequest,
-  spelledLike,
-  tableText,
-} from 'rtk-base/ntrip'
+import { basicLogin, filterLines, HeadReader, type NtripRequest, parseRequest, tableText } from 'rtk-base/ntrip'
 import type { Connection, Dispose, Inherited, Listener, PluginContext } from 'rtk-base/plugin'
 import type { NtripCasterInfo } from 'rtk-base/schemas'
-import { device, localNetwork, type MountLogin, type RtcmStream, rtcmStream } from 'rtk-base/services'
+import { device, localNetwork } from 'rtk-base/services'
 import type { Static } from 'typebox'
 import { Compile } from 'typebox/compile'
-import { ForeignMount, InheritedBase } from './foreign.js'
-import type { Logins } from './logins.js'
-import { type MountPoint, OwnMount } from './mount.js'
+import { InheritedBase } from './foreign.js'
+import { LoginCheck } from './logins/login-check.js'
+import { type MountLogins, stationLogins } from './logins/mount-logins.js'
+import type { MountPoint } from './mount.js'
+import { type CasterLogins, Mounts } from './mounts.js'
 import type { CasterOptions } from './options.js'
 import { errorReply, streamHead, tableReply } from './replies.js'
 import { InheritedRover, Rovers } from './rovers.js'
-import { isSourced, SourcedMounts } from './sourced/index.js'
 import { reachedAt, tableLines } from './table.js'
 
 /** A request that is not complete by then is none. */
 const head_ms = 10_000
-/** Wrong logins of an address, each within a minute of the one before, from which on answers are late, then none are checked. */
-const lateFrom = 5
-const refusedFrom = 20
-const late_ms = 2_000
-const wrongKept_ms = 60_000
-const refused_ms = 600_000
 const certificateLook_ms = 60_000
 /** Until the clock is known, it is asked for this often. */
 const clockLook_ms = 300_000
@@ -41,27 +25,18 @@ const absence_ms = 20_000
 /** Unsent bytes after which a rover is disconnected: half a minute of a full stream. */
 const backlog_bytes = 131_072
 
-export interface CasterSecrets {
-  users: Logins
-  /** Passwords of foreign bases, by mountpoint. */
-  bases: Logins
-  /** Rovers of the local network need no login although there are users. */
-  anonymous(): boolean
-}
-
 const inheritedChecks = () => ({ rover: Compile(InheritedRover), base: Compile(InheritedBase) })
 
 /** Rovers connect to the station itself; foreign bases push to mountpoints of their own. */
 export class Caster {
   readonly #ctx: PluginContext
   readonly #options: Static<typeof CasterOptions>
-  readonly #secrets: CasterSecrets
-  readonly #wrong: WrongTries
-  readonly #own = new Map<string, OwnMount>()
-  readonly #foreign = new Map<string, ForeignMount>()
-  readonly #sourced: SourcedMounts
+  readonly #users: CasterLogins['users']
+  readonly #login: LoginCheck
+  /** The passwords of foreign bases, as logins whose names are mountpoints. */
+  readonly #bases: MountLogins
+  readonly mounts: Mounts
   readonly rovers: Rovers
-  #stream: RtcmStream | undefined
   /** The port that it is to listen on; undefined: none. */
   #wanted: number | undefined
   #absence: Dispose = () => {}
@@ -73,58 +48,35 @@ export class Caster {
   /** Something (NTP, PTP) keeps the system clock. */
   #isClockKept = false
 
-  constructor(ctx: PluginContext, options: Static<typeof CasterOptions>, secrets: CasterSecrets) {
+  constructor(ctx: PluginContext, options: Static<typeof CasterOptions>, logins: CasterLogins) {
     this.#ctx = ctx
     this.#options = options
-    this.#secrets = secrets
-    this.#wrong = new WrongTries(
-      () => ctx.clock.monotonic(),
-      (count) => (count < refusedFrom ? wrongKept_ms : refused_ms),
-    )
+    this.#users = logins.users
+    this.#login = new LoginCheck(ctx)
     this.rovers = new Rovers(ctx)
-    this.#sourced = new SourcedMounts(ctx, (user) => this.rovers.endUser(user, true))
+    this.mounts = new Mounts(ctx, options, logins, this.rovers)
+    this.#bases = stationLogins(
+      logins.bases,
+      () => false,
+      (name) => this.mounts.spelt(name),
+    )
   }
 
   /** @param listening false: no client can connect until `move` */
   start(port: number, listening: boolean): void {
     this.#wanted = listening ? port : undefined
-    this.#sourced.start(() => this.#servicesChanged())
-    this.#ctx.services.watch(rtcmStream, (stream) => {
-      const end = stream && this.#useStream(stream)
-      this.#stream = stream
-      this.#servicesChanged()
-      return end
-    })
-    this.basesChanged()
+    this.mounts.start(() => this.#servicesChanged())
     void this.#lookAtClock()
-  }
-
-  /** Mountpoints over the station's own stream. A stream that replaces another one takes over its rovers. */
-  #useStream(stream: RtcmStream): Dispose {
-    const { serial } = this.#ctx
-    const given = this.#options.mounts.length > 0 ? this.#options.mounts : [{ name: serial }]
-    this.#own.clear()
-    for (const { plainV2: _plain, ...mount } of given) this.#own.set(mount.name, new OwnMount(this.#ctx, stream, mount))
-    const distributors = [...this.#own.values()].map(({ distributor }) => distributor)
-    catchUp(stream, distributors)
-    const end = feed(this.#ctx, stream, () => distributors)
-    this.rovers.ownChanged(this.#own)
-    return end
   }
 
   /** Without anything to offer, it does not listen. */
   #servicesChanged(): void {
     void this.#absence()
-    const isOffering = this.#stream !== undefined || this.#sourced.source !== undefined
+    const { isOffering, isMissing } = this.mounts
     if (isOffering && this.#wanted !== undefined && this.#listeners.length === 0) this.#listen(this.#wanted)
-    const isMissing = (!this.#stream && this.#own.size > 0) || (!this.#sourced.source && this.#sourced.size > 0)
     if (!isMissing && (isOffering || this.#listeners.length === 0)) return
     this.#absence = this.#ctx.timers.after(absence_ms, () => {
-      if (!this.#stream) {
-        this.rovers.endOwn()
-        this.#own.clear()
-      }
-      if (!this.#sourced.source) this.#sourced.close()
+      this.mounts.giveUpMissing()
       if (!isOffering) this.#shut()
     })
   }
@@ -133,38 +85,9 @@ export class Caster {
     return this.#listeners[0]?.address
   }
 
-  /** Whether this is a mountpoint of the station's own stream. */
-  isOwn(name: string): boolean {
-    return alike(this.#own, name) !== undefined
-  }
-
-  /** The name of a mountpoint as it is written itself. */
-  spelt(name: string): string {
-    return this.#mount(name)?.name ?? name
-  }
-
-  /** The current mountpoints. */
-  get mountNames(): string[] {
-    return [...this.#own.keys(), ...this.#foreign.keys()]
-  }
-
-  /** Applies a new password: a base that uses another one is disconnected. */
-  basePasswordChanged(mount: string): void {
-    this.#foreign.get(mount)?.release('its password was changed')
-    this.basesChanged()
-  }
-
-  /** Mountpoints of foreign bases come and go with their passwords. */
-  basesChanged(): void {
-    const { bases } = this.#secrets
-    for (const [name, mount] of this.#foreign) {
-      if (bases.has(name)) continue
-      mount.close()
-      this.#foreign.delete(name)
-    }
-    for (const { name } of bases.list()) {
-      if (!this.#foreign.has(name) && !this.isOwn(name)) this.#foreign.set(name, new ForeignMount(this.#ctx, name))
-    }
+  /** Ends the connections of one of the station's logins. @returns how many there were */
+  endUser(user: string): number {
+    return this.rovers.endUser(user, this.mounts.logins)
   }
 
   /** @param port 0: a free one, for the station of a test */
@@ -248,8 +171,8 @@ export class Caster {
     this.#inherited ??= inheritedChecks()
     const rover = this.#inherited.rover.Check(state) ? state : undefined
     const base = !rover && this.#inherited.base.Check(state) ? state : undefined
-    const foreign = base && this.#foreign.get(base.base)
-    const mount = rover && this.#mount(rover.mount)
+    const foreign = base && this.mounts.foreignMount(base.base)
+    const mount = rover && this.mounts.find(rover.mount)
     if (base && foreign && !foreign.offered) foreign.goOn(connection, base)
     else if (rover && mount) this.#keepRover(connection, mount, rover)
     else connection.end()
@@ -257,12 +180,7 @@ export class Caster {
 
   #keepRover(connection: Connection, mount: MountPoint, inherited: Static<typeof InheritedRover>): void {
     const { known, gga, mount: _mount, ...facts } = inherited
-    const left = this.#left(mount, facts.user)
-    this.rovers.add(connection, mount, facts, { ...(known && { known }), ...(gga && { gga }), ...left })
-  }
-
-  #mount(name: string): MountPoint | undefined {
-    return alike(new Map<string, MountPoint>([...this.#foreign, ...this.#own]), name) ?? this.#sourced.find(name)
+    this.rovers.add(connection, mount, facts, { ...(known && { known }), ...(gga && { gga }) })
   }
 
   async #answer(connection: Connection, request: NtripRequest, rest: Buffer): Promise<void> {
@@ -277,78 +195,53 @@ export class Caster {
 
   async #answerRover(connection: Connection, request: NtripRequest, rest: Buffer, isLocal: boolean): Promise<void> {
     const { mount: asked, version, headers } = request
-    const mount = this.#mount(asked)
+    const mount = this.mounts.find(asked)
     if (asked === '' || (!mount && version === 1)) return connection.end(this.#table(request, connection, isLocal))
     if (!mount)
       return this.#refuse(connection, 404, `there is no mountpoint ${asked.slice(0, 64)}: GET / lists them`, version)
     // From here on it has its own name, in whatever letters the rover asked for it.
-    const { name } = mount
+    const { name, logins } = mount
     const login = basicLogin(headers)
-    const isOfSource = isSourced(mount)
-    const user = await (isOfSource
-      ? this.#checkSourced(login, name, connection)
-      : this.#check(this.#secrets.users, login, name, connection))
+    const isOpen = isLocal && logins.isOpen
+    const user = login && (await this.#login.check(login, name, logins, connection, isOpen))
     if (user === 'unasked') return this.#refuse(connection, 403, tooMany, version)
     if (user === 'unavailable') return this.#refuse(connection, 503, 'logins cannot be checked now: try again', version)
-    if (!user && !(isLocal && this.#isOpen(isOfSource))) {
-      if (login) this.#wrong.add(connection.remoteAddress)
+    if (!user && !isOpen)
       return this.#refuse(connection, 401, 'user or password is wrong, or not for this mountpoint', version, '', name)
-    }
-    if (user && login) {
-      const elsewhere = isOfSource ? ((await this.#sourced.source?.elsewhere(login.user)) ?? 0) : 0
+    if (user) {
+      const elsewhere = await logins.elsewhere(user.user)
       // After the wait: others may have logged in meanwhile.
-      const all = this.rovers.ofUser(login.user, isOfSource) + elsewhere
-      if (all >= user.most && !(await this.rovers.displace(login.user, isOfSource)))
-        return this.#refuse(connection, 503, `${login.user} has ${all} connections already`, version)
+      const all = this.rovers.ofUser(user.user, logins) + elsewhere
+      if (all >= user.most && !(await this.rovers.displace(user.user, logins)))
+        return this.#refuse(connection, 503, `${user.user} has ${all} connections already`, version)
     }
     if (connection.closed) return
-    const plain = this.#options.mounts.find((one) => one.name === name)?.plainV2 === true
-    const chunked = version === 2 && !plain
+    const chunked = version === 2 && mount.plainV2 !== true
     connection.write(streamHead(version, chunked, this.#date_ms))
-    const facts = { user: user && login ? login.user : '', version, chunked, ...this.#facts(request) }
-    const sourced = isOfSource ? { isSourced: true } : {}
-    const read = this.rovers.add(connection, mount, { ...facts, ...sourced }, this.#left(mount, facts.user))
+    const read = this.rovers.add(connection, mount, {
+      ...{ user: user?.user ?? '', version, chunked },
+      ...this.#facts(request),
+    })
     const gga = headers.get('ntrip-gga')
     if (gga) read(Buffer.from(`${gga}\r\n`))
     read(rest)
     connection.resume()
   }
 
-  /** On the local network, login is optional without users, or with `anonymous`. */
-  #isOpen(isOfSource: boolean): boolean {
-    const { users, anonymous } = this.#secrets
-    return isOfSource ? this.#sourced.source?.anonymous === true : anonymous() || users.count === 0
-  }
-
-  /** The source counts its connections, and a mountpoint without rovers is forgotten. */
-  #left(mount: MountPoint, user: string): { left?: () => void } {
-    if (!isSourced(mount)) return {}
-    const uncount = this.#sourced.source?.connected({ user, mount: mount.name })
-    return {
-      left: () => {
-        uncount?.()
-        this.#sourced.left(mount)
-      },
-    }
-  }
-
   async #answerBase(connection: Connection, request: NtripRequest, rest: Buffer): Promise<void> {
     const { method, mount: asked, version, headers } = request
-    const mount = alike(this.#foreign, asked)
+    const mount = this.mounts.foreignMount(asked)
     const name = mount?.name ?? asked
     const refuse = (status: number, text: string) =>
       this.#refuse(connection, status, text, version, method, status === 401 ? name : '')
-    if (this.isOwn(asked)) return refuse(409, 'this mountpoint is the station’s own')
+    if (this.mounts.isOwn(asked)) return refuse(409, 'this mountpoint is the station’s own')
     if (!mount) return refuse(404, 'no base may push to this mountpoint')
     // NTRIP 1 has no user, and with NTRIP 2 it is the password of the mountpoint that counts.
     const password = request.password ?? basicLogin(headers)?.password ?? ''
-    const allowed = await this.#check(this.#secrets.bases, { user: name, password }, name, connection)
+    const allowed = await this.#login.check({ user: name, password }, name, this.#bases, connection)
     if (allowed === 'unasked') return refuse(403, tooMany)
-    if (!allowed) {
-      this.#wrong.add(connection.remoteAddress)
-      return refuse(401, 'the password is not that of this mountpoint')
-    }
-    if (connection.closed || this.#foreign.get(name) !== mount) return connection.end()
+    if (!allowed) return refuse(401, 'the password is not that of this mountpoint')
+    if (connection.closed || this.mounts.foreignMount(name) !== mount) return connection.end()
     if (mount.taken) return refuse(409, 'another base pushes to this mountpoint')
     mount.release('silent: another one takes its place')
     connection.write(streamHead(method === 'SOURCE' ? 1 : 2, false, this.#date_ms))
@@ -357,55 +250,6 @@ export class Caster {
     connection.onData(read)
     read(rest)
     connection.resume()
-  }
-
-  /**
-   * A recently correct login passes at once: many rovers can share an address, and one of them may have a wrong password. The others wait
-   * their turn, the sender of the fewest wrong logins first.
-   */
-  async #check(logins: Logins, login: ReturnType<typeof basicLogin>, mount: string, connection: Connection) {
-    // A login may have been entered before its mountpoint was there.
-    const isAsked = (entered: string) => this.spelt(entered) === mount
-    const known = logins.knows(login, isAsked)
-    if (known) return known
-    if (!(await this.#paced(connection))) return 'unasked'
-    const { remoteAddress } = connection
-    const found = await logins.allows(login, isAsked, {
-      // A closed connection must not keep the others waiting.
-      isWanted: () => !connection.closed && this.#wrong.count(remoteAddress) < refusedFrom,
-      priority: -this.#wrong.count(remoteAddress),
-    })
-    if (found && found !== 'unasked') this.#wrong.forget(remoteAddress)
-    return found
-  }
-
-  /** As `#check`, of the logins of the source: many can be asked at a time, as nothing is derived. */
-  async #checkSourced(
-    login: ReturnType<typeof basicLogin>,
-    mount: string,
-    connection: Connection,
-  ): Promise<MountLogin | 'unasked' | 'unavailable' | undefined> {
-    const { source } = this.#sourced
-    if (!login || !source) return undefined
-    const known = source.known(login.user, login.password, mount)
-    if (known) return known
-    if (!(await this.#paced(connection))) return 'unasked'
-    try {
-      const found = await source.login(login.user, login.password, mount)
-      if (found) this.#wrong.forget(connection.remoteAddress)
-      return found
-    } catch (error) {
-      this.#ctx.log.debug({ err: error }, 'a login could not be checked')
-      return 'unavailable'
-    }
-  }
-
-  /** Waits where this address sent wrong passwords. @returns false: too many of them */
-  async #paced({ remoteAddress }: Connection): Promise<boolean> {
-    const count = this.#wrong.count(remoteAddress)
-    if (count >= refusedFrom) return false
-    if (count >= lateFrom) await new Promise<void>((resolve) => void this.#ctx.timers.after(late_ms, resolve))
-    return true
   }
 
   #facts({ headers }: NtripRequest): { agent: string; since: number } {
@@ -442,7 +286,6 @@ export class Caster {
     const browser =
       /^(mozilla|curl)/i.test(headers.get('user-agent') ?? '') || /text\/html/.test(headers.get('accept') ?? '')
     const { place, country } = this.#options
-    const { users, anonymous } = this.#secrets
     const { serial } = this.#ctx
     const facts = {
       serial,
@@ -451,11 +294,10 @@ export class Caster {
       country,
       generator: `rtk-base ${this.#ctx.services.use(device).version}`,
       // For this client: some only send their login if the table requires one.
-      needsLogin: !isLocal || (users.count > 0 && !anonymous()),
+      needsLogin: !isLocal || !this.mounts.logins.isOpen,
     }
-    const mounts: MountPoint[] = [...this.#own.values(), ...this.#foreign.values()]
-    const offered = [...mounts.filter((mount) => mount.offered), ...this.#sourced.offered()]
-    return tableReply(version, browser, tableText(filterLines(tableLines(offered, facts), query)), this.#date_ms)
+    const lines = tableLines(this.mounts.offered(), facts)
+    return tableReply(version, browser, tableText(filterLines(lines, query)), this.#date_ms)
   }
 
   /** `ntrip.caster` of the document. */
@@ -464,17 +306,14 @@ export class Caster {
       enabled,
       port: this.address?.port ?? 0,
       tls: this.#listeners[1]?.address?.port ?? 0,
-      mounts: [...this.#own.keys()],
-      users: this.#secrets.users.count,
+      mounts: this.mounts.own.map(({ name }) => name),
+      users: this.#users.count,
       connected: this.rovers.size,
       refused: this.#refused,
       rovers: this.rovers.block(),
-      bases: [...this.#foreign.values()].map((mount) => mount.block()),
+      bases: this.mounts.foreign.map((mount) => mount.block()),
     }
   }
 }
-
-const alike = <T>(mounts: ReadonlyMap<string, T>, name: string): T | undefined =>
-  mounts.get(spelledLike(mounts.keys(), name) ?? '')
 
 const tooMany = 'too many wrong passwords: wait 10 min'

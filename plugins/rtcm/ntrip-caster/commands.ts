@@ -2,7 +2,7 @@ import { unseenRefused } from 'rtk-base/ntrip'
 import { badValue, type PluginContext } from 'rtk-base/plugin'
 import { Type } from 'typebox'
 import type { Caster } from './caster.js'
-import type { Logins } from './logins.js'
+import type { StoredLogins } from './logins/stored.js'
 import { deleteUser, setUser, userName, userPassword } from './users.js'
 
 /** Rovers that the command lists. */
@@ -10,8 +10,8 @@ const mostListed = 500
 
 interface Owners {
   readonly caster: Caster
-  readonly users: Logins
-  readonly bases: Logins
+  readonly users: StoredLogins
+  readonly bases: StoredLogins
 }
 
 export function addCommands(ctx: PluginContext, owners: Owners): void {
@@ -43,7 +43,7 @@ function addUserCommands(ctx: PluginContext, { caster, users }: Owners): void {
         throw badValue(usage)
       const named = mounts.split(',').filter(Boolean)
       const { ended, unknown } = await setUser(caster, users, { name, password, mounts: named, most: Number(most) })
-      const warning = `; unknown mountpoint ${unknown.join(', ')}, available: ${caster.mountNames.join(', ')}`
+      const warning = `; unknown mountpoint ${unknown.join(', ')}, available: ${caster.mounts.names.join(', ')}`
       return `user ${name} set${endedText(ended)}${unknown.length > 0 ? warning : ''}`
     },
   })
@@ -75,13 +75,14 @@ function addBaseCommands(ctx: PluginContext, { caster, bases }: Owners): void {
       const isName = /^[A-Za-z0-9_.-]{1,32}$/.test(mount)
       if (isName && password === undefined) {
         const isGone = await bases.delete(mount)
-        caster.basesChanged()
+        caster.mounts.basesChanged()
         return isGone ? `mountpoint ${mount} deleted` : `no base may push to ${mount}`
       }
       if (!isName || !userPassword.test(password ?? '')) throw badValue(usage)
-      if (caster.isOwn(mount)) throw badValue(`${mount} is a mountpoint of the station itself: choose another name`)
+      if (caster.mounts.isOwn(mount))
+        throw badValue(`${mount} is a mountpoint of the station itself: choose another name`)
       await bases.set(mount, password as string, [mount], 1)
-      caster.basePasswordChanged(mount)
+      caster.mounts.basePasswordChanged(mount)
       return `a base can now push to ${mount}`
     },
   })

@@ -3,6 +3,7 @@ import { ChunkReader } from 'rtk-base/ntrip'
 import type { Connection, Dispose, PluginContext } from 'rtk-base/plugin'
 import type { NtripCasterInfo } from 'rtk-base/schemas'
 import { type Static, Type } from 'typebox'
+import type { MountLogins } from './logins/mount-logins.js'
 import type { Known } from './mount.js'
 import { RelayedMount } from './relayed.js'
 
@@ -45,8 +46,8 @@ export class ForeignMount extends RelayedMount {
   readonly #looking: Dispose
   #push: Push | undefined
 
-  constructor(ctx: PluginContext, name: string) {
-    super(ctx, name)
+  constructor(ctx: PluginContext, name: string, logins: MountLogins) {
+    super(ctx, name, logins)
     this.#ctx = ctx
     this.#looking = ctx.timers.every(look_ms, () => this.#look())
   }

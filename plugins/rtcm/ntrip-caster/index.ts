@@ -4,7 +4,7 @@ import { device, localNetwork } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { Caster } from './caster.js'
 import { addCommands } from './commands.js'
-import { Logins } from './logins.js'
+import { StoredLogins } from './logins/stored.js'
 import { CasterOptions } from './options.js'
 import { userRoutes } from './routes.js'
 
@@ -43,8 +43,8 @@ export default definePlugin({
       default: 0,
       title: 'NTRIP caster: rovers need no login',
     })
-    const users = new Logins(ctx, 'users')
-    const bases = new Logins(ctx, 'bases', mostBases)
+    const users = new StoredLogins(ctx, 'users')
+    const bases = new StoredLogins(ctx, 'bases', mostBases)
     const caster = new Caster(ctx, options, { users, bases, anonymous: () => anonymous.get() === 1 })
     ctx.config.onChange([enabled.name, port.name], async () => {
       if (enabled.get() === 0) caster.close()
@@ -53,7 +53,7 @@ export default definePlugin({
     ctx.info.block('ntrip.caster', () => caster.block(enabled.get() === 1))
     ctx.banner('NTRIP', () => {
       const { address } = caster
-      const own = caster.mountNames.find((name) => caster.isOwn(name))
+      const own = caster.mounts.names.find((name) => caster.mounts.isOwn(name))
       return address ? `port ${address.port}${own ? `, mountpoint ${own}` : ''}` : ''
     })
 

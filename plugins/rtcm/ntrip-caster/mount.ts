@@ -3,13 +3,13 @@ import { Distributor, type Piece, type Selection } from 'rtk-base/ntrip'
 import type { Connection, PluginContext } from 'rtk-base/plugin'
 import type { Ecef, RtcmStream } from 'rtk-base/services'
 import { Contents } from './contents.js'
+import type { MountLogins } from './logins/mount-logins.js'
 
 /** A client of the stream. */
 export interface Rover {
   readonly connection: Connection
+  /** Of the logins of its mountpoint; '': none. */
   readonly user: string
-  /** The login is one of the service `mount-source`, not of this station. */
-  readonly isSourced?: boolean
   readonly agent: string
   readonly version: 1 | 2
   readonly chunked: boolean
@@ -35,6 +35,10 @@ export interface MountPoint {
   /** A foreign base: this station has not verified what it sends. */
   readonly unverified: boolean
   readonly contents: Contents
+  /** Who may use it. */
+  readonly logins: MountLogins
+  /** NTRIP 2 without chunks, for clients that cannot decode them. */
+  readonly plainV2?: boolean
   /** Where its base is. */
   readonly arp: Ecef | undefined
   readonly rovers: ReadonlySet<Rover>
@@ -49,6 +53,8 @@ export interface MountPoint {
   /** @param before what it got from the version of the plugin before */
   add(rover: Rover, before?: Known): void
   delete(rover: Rover): void
+  /** A rover connected under this name. @returns to be called when it has left */
+  joined?(user: string): () => void
   /** The rover has sent its position. */
   located?(rover: Rover): void
   /** Chooses a base by the position of the rover. */
@@ -71,11 +77,20 @@ export class OwnMount implements MountPoint {
   readonly generator = ''
   readonly offered = true
   readonly contents: Contents
+  readonly logins: MountLogins
+  readonly plainV2: boolean
   readonly distributor: Distributor<Rover>
   readonly #stream: RtcmStream
 
-  constructor({ clock }: PluginContext, stream: RtcmStream, { name, ...selection }: Selection & { name: string }) {
+  constructor(
+    { clock }: PluginContext,
+    stream: RtcmStream,
+    { name, plainV2 = false, ...selection }: Selection & { name: string; plainV2?: boolean },
+    logins: MountLogins,
+  ) {
     this.name = name
+    this.logins = logins
+    this.plainV2 = plainV2
     this.#stream = stream
     this.contents = new Contents(clock)
     this.distributor = new Distributor<Rover>(stream, selection, () => clock.monotonic(), {

@@ -3,6 +3,7 @@ import { isPosition, Piece } from 'rtk-base/ntrip'
 import type { PluginContext } from 'rtk-base/plugin'
 import type { Ecef } from 'rtk-base/services'
 import { Contents } from './contents.js'
+import type { MountLogins } from './logins/mount-logins.js'
 import { type Known, type MountPoint, type Rover, send } from './mount.js'
 
 /** Messages that a rover needs before observations. */
@@ -16,14 +17,16 @@ export abstract class RelayedMount implements MountPoint {
   abstract readonly generator: string
   abstract readonly offered: boolean
   readonly contents: Contents
+  readonly logins: MountLogins
   readonly rovers = new Set<Rover>()
   /** The newest of each reference message of the base. */
   protected readonly reference = new Map<number, Uint8Array>()
   /** Frames that go out together. */
   #waiting: Uint8Array[] = []
 
-  constructor({ clock }: PluginContext, name: string) {
+  constructor({ clock }: PluginContext, name: string, logins: MountLogins) {
     this.name = name
+    this.logins = logins
     this.contents = new Contents(clock)
   }
 

@@ -3,7 +3,7 @@ import { unseenRefused } from 'rtk-base/ntrip'
 import { type PluginContext, RtkError } from 'rtk-base/plugin'
 import { Type } from 'typebox'
 import type { Caster } from './caster.js'
-import type { Logins } from './logins.js'
+import type { StoredLogins } from './logins/stored.js'
 import { deleteUser, setUser, userName, userPassword } from './users.js'
 
 const Name = Type.Object({
@@ -50,7 +50,7 @@ const SetAnswer = Type.Object({
 
 interface Parts {
   readonly caster: Caster
-  readonly users: Logins
+  readonly users: StoredLogins
   /** Of the change parameter. */
   readonly anonymous: () => boolean
 }
@@ -66,7 +66,7 @@ export function userRoutes(ctx: PluginContext, { caster, users, anonymous }: Par
     handler: async () => ({
       users: users.list(),
       anonymous: { now: anonymous() || users.count === 0, withLogins: anonymous() },
-      mounts: caster.mountNames,
+      mounts: caster.mounts.names,
       port: caster.address?.port ?? 0,
     }),
   })

@@ -3,6 +3,7 @@ import type { Connection, PluginContext } from 'rtk-base/plugin'
 import type { NtripCasterInfo } from 'rtk-base/schemas'
 import { type RtcmSubscription, rtcmStream } from 'rtk-base/services'
 import { Type } from 'typebox'
+import type { MountLogins } from './logins/mount-logins.js'
 import type { Known, MountPoint, Rover } from './mount.js'
 
 /** A line of NMEA has 82 characters. */
@@ -20,8 +21,6 @@ export const InheritedRover = Type.Object({
   chunked: Type.Boolean(),
   since: Type.Number(),
   known: Type.Optional(Type.Object({ position: Type.String(), sequence: Type.Number() })),
-  /** The login is one of the service `mount-source`. */
-  isSourced: Type.Optional(Type.Boolean()),
   /** Its newest GGA: it may send only one. */
   gga: Type.Optional(Type.String({ maxLength: longestLine })),
 })
@@ -32,15 +31,12 @@ interface Entry {
   listed: Pick<RtcmSubscription, 'close'> | undefined
 }
 
-/** Logins of the source have a space in front, which no name has. */
-const accountOf = (user: string, isSourced = false) => (user && isSourced ? ` ${user}` : user)
-
 /** The rovers that are connected. */
 export class Rovers {
   readonly #ctx: PluginContext
   readonly #all = new Map<number, Entry>()
   /** Connections by login: a login has a limit of its own. */
-  readonly #byUser = new Map<string, number>()
+  readonly #byUser = new Map<MountLogins, Map<string, number>>()
   #nextId = 1
 
   constructor(ctx: PluginContext) {
@@ -54,9 +50,18 @@ export class Rovers {
     return this.#all.size
   }
 
-  /** @param isSourced a login of the service `mount-source` */
-  ofUser(user: string, isSourced = false): number {
-    return this.#byUser.get(accountOf(user, isSourced)) ?? 0
+  /** Connections of a login. */
+  ofUser(user: string, logins: MountLogins): number {
+    return this.#byUser.get(logins)?.get(user) ?? 0
+  }
+
+  #count(user: string, logins: MountLogins, step: number): void {
+    if (user === '') return
+    const users = this.#byUser.get(logins) ?? new Map<string, number>()
+    this.#byUser.set(logins, users)
+    const connections = (users.get(user) ?? 0) + step
+    if (connections > 0) users.set(user, connections)
+    else users.delete(user)
   }
 
   /** Connects a rover to a mountpoint. @returns consumer of the rover's data */
@@ -64,18 +69,19 @@ export class Rovers {
     connection: Connection,
     mount: MountPoint,
     facts: Omit<Rover, 'connection' | 'primed' | 'gga'>,
-    { known: before, gga = '', left }: { known?: Known; gga?: string; left?: () => void } = {},
+    { known: before, gga = '' }: { known?: Known; gga?: string } = {},
   ): (bytes: Buffer) => void {
     const { log } = this.#ctx
     const rover: Rover = { connection, ...facts, primed: false }
-    const { user, isSourced, agent, version, chunked, since } = rover
+    const { user, agent, version, chunked, since } = rover
+    const { logins } = mount
     const id = this.#nextId++
     const ip = connection.remoteAddress
     const entry: Entry = { rover, mount, listed: undefined }
     entry.listed = this.#list(entry)
     this.#all.set(id, entry)
-    const account = accountOf(user, isSourced)
-    if (user) this.#byUser.set(account, this.ofUser(user, isSourced) + 1)
+    this.#count(user, logins, 1)
+    const left = mount.joined?.(user)
     mount.add(rover, before)
     const sentence = { newest: '' }
     const read = this.#reader(entry, sentence)
@@ -85,16 +91,14 @@ export class Rovers {
       this.#all.delete(id)
       entry.listed?.close()
       entry.mount.delete(rover)
-      const others = this.ofUser(user, isSourced) - 1
-      if (others > 0) this.#byUser.set(account, others)
-      else this.#byUser.delete(account)
+      this.#count(user, logins, -1)
       left?.()
     })
     connection.inheritable(() => {
       const known = rover.primed ? entry.mount.known : undefined
       const gga = sentence.newest
       const facts = { mount: entry.mount.name, user, agent, version, chunked, since }
-      return { ...facts, ...(known && { known }), ...(isSourced && { isSourced }), ...(gga && { gga }) }
+      return { ...facts, ...(known && { known }), ...(gga && { gga }) }
     })
     log.debug({ rover: id, mount: mount.name, address: ip, agent }, 'a rover connected')
     return read
@@ -133,10 +137,9 @@ export class Rovers {
    * A rover whose line was cut reconnects while its old connection still counts as open, for minutes. One connection of this login that
    * has left bytes unacknowledged for 10 s is closed. @returns false: all of them are alive
    */
-  async displace(user: string, isSourced = false): Promise<boolean> {
-    for (const { rover } of this.#all.values()) {
-      const { connection } = rover
-      if (!isOf(rover, user, isSourced) || !(await connection.isCut()) || connection.closed) continue
+  async displace(user: string, logins: MountLogins): Promise<boolean> {
+    for (const { connection } of this.#of(user, logins)) {
+      if (!(await connection.isCut()) || connection.closed) continue
       connection.destroy()
       this.#ctx.log.info(
         { address: connection.remoteAddress },
@@ -148,10 +151,15 @@ export class Rovers {
   }
 
   /** Ends the connections of a login. @returns how many there were */
-  endUser(user: string, isSourced = false): number {
-    const found = [...this.#all.values()].filter(({ rover }) => isOf(rover, user, isSourced))
-    for (const { rover } of found) rover.connection.destroy()
+  endUser(user: string, logins: MountLogins): number {
+    const found = this.#of(user, logins)
+    for (const { connection } of found) connection.destroy()
     return found.length
+  }
+
+  #of(user: string, logins: MountLogins): Rover[] {
+    const entries = [...this.#all.values()].filter(({ rover, mount }) => rover.user === user && mount.logins === logins)
+    return entries.map(({ rover }) => rover)
   }
 
   /** @returns false: unknown rover */
@@ -224,9 +232,6 @@ export class Rovers {
 const lineEnds = /[\r\n]+|(?=\$)/
 /** The separator before the last field of GGA is there, and no checksum begins: what may follow changes no position. */
 const hasAllFields = (line: string) => /^ *\$..GGA(,[^,*]*){14}$/.test(line)
-
-const isOf = (rover: Rover, user: string, isSourced: boolean) =>
-  rover.user === user && (rover.isSourced ?? false) === isSourced
 
 function distanceTo({ arp }: MountPoint, { lat, lon, altMsl_m = 0, geoidSeparation_m = 0 }: Gga): number | undefined {
   if (arp === undefined || lat === undefined || lon === undefined) return undefined

@@ -1,7 +1,7 @@
 /** Sets and deletes the logins of rovers, for commands and routes. A change takes effect at once: its clients log in again. */
 import { loginForm, loginNamePattern, loginPasswordPattern } from 'rtk-base/ntrip'
 import type { Caster } from './caster.js'
-import type { Logins } from './logins.js'
+import type { StoredLogins } from './logins/stored.js'
 
 /** Letters of any script: logins are UTF-8 (RFC 7617). */
 export const userName = new RegExp(loginNamePattern, 'u')
@@ -17,16 +17,24 @@ interface User {
 }
 
 /** @returns the connections that were ended, and the named mountpoints that are not there: they may come later */
-export async function setUser(caster: Caster, users: Logins, { name: typed, password, mounts: entered, most }: User) {
+export async function setUser(
+  caster: Caster,
+  users: StoredLogins,
+  { name: typed, password, mounts: entered, most }: User,
+) {
   const name = loginForm(typed)
-  const mounts = entered.map((mount) => caster.spelt(mount))
+  const mounts = entered.map((mount) => caster.mounts.spelt(mount))
   await users.set(name, password, mounts, most)
-  const unknown = mounts.filter((mount) => !caster.mountNames.includes(mount))
-  return { ended: caster.rovers.endUser(name), unknown }
+  const unknown = mounts.filter((mount) => !caster.mounts.names.includes(mount))
+  return { ended: caster.endUser(name), unknown }
 }
 
 /** @returns undefined: there was none */
-export async function deleteUser(caster: Caster, users: Logins, typed: string): Promise<{ ended: number } | undefined> {
+export async function deleteUser(
+  caster: Caster,
+  users: StoredLogins,
+  typed: string,
+): Promise<{ ended: number } | undefined> {
   const name = loginForm(typed)
-  return (await users.delete(name)) ? { ended: caster.rovers.endUser(name) } : undefined
+  return (await users.delete(name)) ? { ended: caster.endUser(name) } : undefined
 }

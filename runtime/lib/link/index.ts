@@ -19,6 +19,7 @@ export {
   type Rate,
   rateText,
 } from '../../platform/intake.js'
+export { PasswordCheck } from '../../platform/password-check.js'
 /** For programs outside of a station; a plugin has `ctx.net`. */
 export { systemNetwork } from '../../platform/ports/system-network.js'
 export { queueOf, tcpQueues } from '../../platform/ports/tcp-queues.js'

@@ -2,19 +2,25 @@ import type { PluginContext } from 'rtk-base/plugin'
 import type { BaseMount, OpenMount, RtcmFrame } from 'rtk-base/services'
 import type { Known, Rover } from '../mount.js'
 import { RelayedMount } from '../relayed.js'
+import type { MountUsers } from './index.js'
 import { type Queues, Witnesses } from './witnesses.js'
 
 /** A mountpoint of the service `mount-source`: its base is only asked for data while it has a rover. */
 export class SourcedBase extends RelayedMount {
   readonly unverified = false
-  readonly isSourced = true
+  readonly #source: MountUsers
   #base: BaseMount
   #open: OpenMount | undefined
   readonly #witnesses = new Witnesses()
 
-  constructor(ctx: PluginContext, base: BaseMount) {
-    super(ctx, base.name)
+  constructor(ctx: PluginContext, base: BaseMount, source: MountUsers) {
+    super(ctx, base.name, source)
+    this.#source = source
     this.#base = base
+  }
+
+  joined(user: string): () => void {
+    return this.#source.joined(this, user)
   }
 
   get place(): string {

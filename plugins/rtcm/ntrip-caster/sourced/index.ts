@@ -1,6 +1,8 @@
 import { tcpQueues } from 'rtk-base/link'
 import type { PluginContext } from 'rtk-base/plugin'
-import { type BaseMount, type MountSource, mountSource, type NearMount } from 'rtk-base/services'
+import { type BaseMount, type MountLogin, type MountSource, mountSource, type NearMount } from 'rtk-base/services'
+import type { Checked, MountLogins } from '../logins/mount-logins.js'
+import type { Given } from '../logins/stored.js'
 import type { MountPoint } from '../mount.js'
 import { SourcedBase } from './base-mount.js'
 import { SourcedNear } from './near-mount.js'
@@ -8,19 +10,22 @@ import { SourcedNear } from './near-mount.js'
 /** How often the kernel is asked which bytes wait for the rovers. */
 const look_ms = 20_000
 
-export type SourcedMount = SourcedBase | SourcedNear
+type SourcedMount = SourcedBase | SourcedNear
 
-export const isSourced = (mount: MountPoint): mount is SourcedMount =>
-  mount instanceof SourcedBase || mount instanceof SourcedNear
+/** The logins of the source, which also counts their connections. */
+export interface MountUsers extends MountLogins {
+  /** A rover connected to a mountpoint. @returns to be called when it has left */
+  joined(mount: MountPoint, user: string): () => void
+}
 
 const isNear = (mount: BaseMount | NearMount): mount is NearMount => 'choose' in mount
 
 /** The mountpoints of the service `mount-source` that a rover has asked for. Without the service there are none. */
-export class SourcedMounts {
+export class SourcedMounts implements MountUsers {
   readonly #ctx: PluginContext
   readonly #ended: (user: string) => number
   readonly #mounts = new Map<string, SourcedMount>()
-  source: MountSource | undefined
+  #source: MountSource | undefined
 
   /** @param ended ends the connections of a login of the source */
   constructor(ctx: PluginContext, ended: (user: string) => number) {
@@ -28,15 +33,56 @@ export class SourcedMounts {
     this.#ended = ended
   }
 
-  get size(): number {
-    return this.#mounts.size
+  /** The service is there. */
+  get isThere(): boolean {
+    return this.#source !== undefined
   }
+
+  /** Rovers wait for the service. */
+  get isMissing(): boolean {
+    return !this.isThere && this.#mounts.size > 0
+  }
+
+  // ── logins ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  get isOpen(): boolean {
+    return this.#source?.anonymous === true
+  }
+
+  known({ user, password }: Given, mount: string): MountLogin | undefined {
+    return this.#source?.known(user, password, mount)
+  }
+
+  /** Many can be asked for at a time, as nothing is derived. */
+  async check({ user, password }: Given, mount: string): Promise<Checked> {
+    try {
+      return await this.#source?.login(user, password, mount)
+    } catch (error) {
+      this.#ctx.log.debug({ err: error }, 'a login could not be checked')
+      return 'unavailable'
+    }
+  }
+
+  async elsewhere(user: string): Promise<number> {
+    return (await this.#source?.elsewhere(user)) ?? 0
+  }
+
+  /** The source counts its connections, and a mountpoint without rovers is forgotten. */
+  joined(mount: MountPoint, user: string): () => void {
+    const uncount = this.#source?.connected({ user, mount: mount.name })
+    return () => {
+      uncount?.()
+      if (mount.rovers.size === 0) this.#mounts.delete(mount.name)
+    }
+  }
+
+  // ── mountpoints ─────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** @param changed the service came or went */
   start(changed: () => void): void {
     const { services, on, timers, log } = this.#ctx
     services.watch(mountSource, (source) => {
-      this.source = source
+      this.#source = source
       if (source) this.#replace(source)
       changed()
       return (
@@ -55,13 +101,13 @@ export class SourcedMounts {
   }
 
   find(name: string): SourcedMount | undefined {
-    const found = this.source?.find(name)
+    const found = this.#source?.find(name)
     return found && this.#mountOf(found)
   }
 
   /** Those of the source table. One without rovers is made for the moment. */
   offered(): SourcedMount[] {
-    return [...(this.source?.offered() ?? [])].map((one) => this.#mounts.get(one.name) ?? this.#make(one))
+    return [...(this.#source?.offered() ?? [])].map((one) => this.#mounts.get(one.name) ?? this.#make(one))
   }
 
   /** The service is gone for good. */
@@ -74,11 +120,6 @@ export class SourcedMounts {
     this.#mounts.clear()
   }
 
-  /** Forgets a mountpoint without rovers. */
-  left(mount: MountPoint): void {
-    if (isSourced(mount) && mount.rovers.size === 0) this.#mounts.delete(mount.name)
-  }
-
   #mountOf(found: BaseMount | NearMount): SourcedMount {
     const known = this.#mounts.get(found.name)
     if (known instanceof SourcedBase && !isNear(found)) known.replace(found)
@@ -89,8 +130,8 @@ export class SourcedMounts {
   }
 
   #make(found: BaseMount | NearMount): SourcedMount {
-    if (!isNear(found)) return new SourcedBase(this.#ctx, found)
-    return new SourcedNear(this.#ctx, found, (base) => this.#mountOf(base) as SourcedBase)
+    if (!isNear(found)) return new SourcedBase(this.#ctx, found, this)
+    return new SourcedNear(this.#ctx, found, this, (base) => this.#mountOf(base) as SourcedBase)
   }
 
   /** Another version of the source: rovers stay connected. */

@@ -3,6 +3,7 @@ import type { BaseMount, Choosing, NearMount } from 'rtk-base/services'
 import { Contents } from '../contents.js'
 import type { Known, MountPoint, Rover } from '../mount.js'
 import type { SourcedBase } from './base-mount.js'
+import type { MountUsers } from './index.js'
 
 interface Served {
   readonly choosing: Choosing
@@ -15,19 +16,20 @@ export class SourcedNear implements MountPoint {
   readonly place: string
   readonly isOwn = false
   readonly unverified = false
-  readonly isSourced = true
   readonly needsPosition = true
   readonly generator = ''
   readonly arp = undefined
   /** The bases count what they send. */
   readonly contents: Contents
   readonly known = { position: '', sequence: 0 }
+  readonly logins: MountUsers
   readonly #baseOf: (base: BaseMount) => SourcedBase
   readonly #served = new Map<Rover, Served>()
   #near: NearMount
 
-  constructor({ clock }: PluginContext, near: NearMount, baseOf: (base: BaseMount) => SourcedBase) {
+  constructor({ clock }: PluginContext, near: NearMount, source: MountUsers, baseOf: (base: BaseMount) => SourcedBase) {
     this.name = near.name
+    this.logins = source
     this.place = near.name
     this.contents = new Contents(clock)
     this.#near = near
@@ -58,6 +60,10 @@ export class SourcedNear implements MountPoint {
     this.#served.delete(rover)
     served.choosing.close()
     served.base?.delete(rover)
+  }
+
+  joined(user: string): () => void {
+    return this.logins.joined(this, user)
   }
 
   located(rover: Rover): void {

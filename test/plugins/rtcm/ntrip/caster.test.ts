@@ -8,7 +8,6 @@ import { NtripCasterInfo } from 'rtk-base/schemas'
 import t, { type Test } from 'tap'
 import { Value } from 'typebox/value'
 import ntripCaster from '../../../../plugins/rtcm/ntrip-caster/index.js'
-import { Logins } from '../../../../plugins/rtcm/ntrip-caster/logins.js'
 import { Rovers } from '../../../../plugins/rtcm/ntrip-caster/rovers.js'
 import { LocalNetwork } from '../../../../runtime/gateway/http/local-network.js'
 import {
@@ -24,7 +23,7 @@ import {
 } from '../../../../runtime/lib/gnss/index.js'
 import { asMsm4, ChunkReader, chunkOf, Distributor, parseTable } from '../../../../runtime/lib/ntrip/index.js'
 import { SimulatedMachine } from '../../../../runtime/platform/ports/machine.js'
-import type { AnyPlugin, PluginContext } from '../../../../runtime/plugin.js'
+import type { AnyPlugin } from '../../../../runtime/plugin.js'
 import { drive } from '../../../harness/drive.js'
 import { arpFrame, gateOnly, msmFrame, sample, type TestStationOptions, until } from '../../../harness/index.js'
 import { MemoryStore } from '../../../harness/memory-store.js'
@@ -603,6 +602,7 @@ t.test('a rover that comes back takes the place of its own dead connection, and 
     defer() {},
   }
   const rovers = new Rovers(ctx as never)
+  const [logins, others] = [{} as never, {} as never]
   const connect = (user: string) => {
     const state = { closed: () => {}, isGone: false, isCut: false }
     const connection = {
@@ -617,18 +617,19 @@ t.test('a rover that comes back takes the place of its own dead connection, and 
       },
     }
     const facts = { user, agent: '', version: 1 as const, chunked: false, since: 0 }
-    rovers.add(connection as never, { name: 'A', unverified: true, add() {}, delete() {} } as never, facts)
+    rovers.add(connection as never, { name: 'A', unverified: true, logins, add() {}, delete() {} } as never, facts)
     return state
   }
   const [dead, alive, other] = [connect('bob'), connect('bob'), connect('eve')]
   other.isCut = true
-  t.equal(await rovers.displace('bob'), false)
+  t.equal(await rovers.displace('bob', logins), false)
   dead.isCut = true
-  t.equal(await rovers.displace('bob'), true)
+  t.equal(await rovers.displace('bob', others), false, 'the same name of other logins')
+  t.equal(await rovers.displace('bob', logins), true)
   t.equal(dead.isGone, true)
-  t.equal(await rovers.displace('bob'), false)
+  t.equal(await rovers.displace('bob', logins), false)
   t.notOk(alive.isGone || other.isGone)
-  t.equal(rovers.ofUser('bob'), 1)
+  t.same([rovers.ofUser('bob', logins), rovers.ofUser('bob', others)], [1, 0])
 })
 
 t.test('a client that sends its request and an end gets its answer, also where a password is derived', async (t) => {
@@ -689,40 +690,6 @@ t.test('logins', async (t) => {
   t.match(await command('ntrip-users'), { text: /no users/ })
   t.notMatch(JSON.stringify([station.lines, station.station.document()]), 's3cret')
   t.notMatch(JSON.stringify(await station.station.nvs.read('ntrip-caster').catch(() => ({}))), 's3cret')
-})
-
-t.test('wrong logins keep nobody out who has the right one', async (t) => {
-  const kept = new Map<string, unknown>()
-  const store = {
-    protected: { batch: async (values: object) => Object.entries(values).map((one) => kept.set(...one)) },
-  }
-  const logins = new Logins({ store } as unknown as PluginContext, 'users')
-  const isNamed = (asked: string) => (mount: string) => mount === asked
-  await logins.set('anna', 's3cret', [], 4)
-  const order: unknown[] = []
-  const ask = (user: string, password: string, priority: number, isWanted = true) =>
-    logins
-      .allows({ user, password }, isNamed('A'), { isWanted: () => isWanted, priority })
-      .then((found) => order.push(typeof found === 'object' ? 'right' : found))
-  await Promise.all([
-    ask('anna', 'wrong', 0),
-    ...Array.from({ length: 200 }, (_, n) => ask('anna', `gone ${n}`, 0, false)),
-    ...Array.from({ length: 3 }, (_, n) => ask('anna', `again ${n}`, -2)),
-    ask('anna', 's3cret', 0),
-  ])
-  t.equal(order.filter((one) => one === 'unasked').length, 200, 'who left is not looked at')
-  t.strictSame(
-    order.filter((one) => one !== 'unasked'),
-    [undefined, 'right', undefined, undefined, undefined],
-    'who sent wrong ones before comes after the others',
-  )
-  const anna = { user: 'anna', password: 's3cret' }
-  t.ok(logins.knows(anna, isNamed('A')))
-  await logins.set('bert', 's3cret', [], 4)
-  t.ok(logins.knows(anna, isNamed('A')), 'the change of another login leaves it known')
-  await logins.set('anna', 's3cret', ['B'], 4)
-  t.notOk(logins.knows(anna, isNamed('B')), 'one that was set again is looked at again')
-  t.notOk(logins.knows({ user: '__proto__', password: 'x' }, isNamed('A')))
 })
 
 t.test(

@@ -4,7 +4,7 @@ import t from 'tap'
 import { Value } from 'typebox/value'
 import { Contents } from '../../../../plugins/rtcm/ntrip-caster/contents.js'
 import { ForeignMount } from '../../../../plugins/rtcm/ntrip-caster/foreign.js'
-import { Logins } from '../../../../plugins/rtcm/ntrip-caster/logins.js'
+import { StoredLogins } from '../../../../plugins/rtcm/ntrip-caster/logins/stored.js'
 import { type MountPoint, OwnMount } from '../../../../plugins/rtcm/ntrip-caster/mount.js'
 import { errorReply, streamHead, tableReply } from '../../../../plugins/rtcm/ntrip-caster/replies.js'
 import { Rovers } from '../../../../plugins/rtcm/ntrip-caster/rovers.js'
@@ -110,11 +110,13 @@ function context() {
   } as unknown as PluginContext
   return { ctx, clock, stream: stream as unknown as RtcmStream, listed, lines, repeated }
 }
+/** Logins that no test asks. */
+const logins = {} as never
 const facts = (user = '', chunked = false) => ({ user, agent: 'NTRIP x', version: 1 as const, chunked, since: 7 })
 
 t.test('a rover gets the position, then every frame and every epoch, as its head says', async (t) => {
   const { ctx, stream } = context()
-  const mount = new OwnMount(ctx, stream, { name: 'A' })
+  const mount = new OwnMount(ctx, stream, { name: 'A' }, logins)
   const [plain, chunked] = [connection(), connection()]
   const rovers = new Rovers(ctx)
   rovers.add(asConnection(plain), mount, facts())
@@ -138,7 +140,7 @@ t.test('a rover gets the position, then every frame and every epoch, as its head
 
 t.test('one that was inherited gets what went out since, where it has the position', async (t) => {
   const { ctx, stream } = context()
-  const mount = new OwnMount(ctx, stream, { name: 'A' })
+  const mount = new OwnMount(ctx, stream, { name: 'A' }, logins)
   const sink = mount.distributor
   for (const [sequence, item] of [position, epochOf(1), epochOf(2), position].entries()) {
     if (item.type === 1005) sink.frame(item, sequence + 1)
@@ -164,23 +166,23 @@ t.test('one that was inherited gets what went out since, where it has the positi
 
 t.test('a login’s connections are counted up and down; one is found by its number', async (t) => {
   const { ctx, stream, listed } = context()
-  const mount = new OwnMount(ctx, stream, { name: 'A' })
+  const mount = new OwnMount(ctx, stream, { name: 'A' }, logins)
   const rovers = new Rovers(ctx)
   const [one, two, three] = [connection(), connection(), connection()]
   rovers.add(asConnection(one), mount, facts('anna'))
   rovers.add(asConnection(two), mount, facts('anna'))
   rovers.add(asConnection(three), mount, facts())
-  t.same([rovers.size, rovers.ofUser('anna'), rovers.ofUser('')], [3, 2, 0])
+  t.same([rovers.size, rovers.ofUser('anna', logins), rovers.ofUser('', logins)], [3, 2, 0])
   t.match(rovers.list(), [/^1: anna NTRIP x at 192\.0\.2\.1, A$/, /^2: anna/, /^3: NTRIP x at/])
   t.same(
     listed.map(({ name }) => name),
     ['anna', 'anna', 'NTRIP x'],
   )
   t.same([rovers.kick(4), rovers.kick(1)], [false, true])
-  t.same([rovers.size, rovers.ofUser('anna'), mount.rovers.size, listed[0]?.closed], [2, 1, 2, true])
-  t.equal(rovers.endUser('anna'), 1)
-  t.same([rovers.size, rovers.ofUser('anna'), one.closed, two.closed, three.closed], [1, 0, true, true, false])
-  t.equal(rovers.endUser('anna'), 0)
+  t.same([rovers.size, rovers.ofUser('anna', logins), mount.rovers.size, listed[0]?.closed], [2, 1, 2, true])
+  t.equal(rovers.endUser('anna', logins), 1)
+  t.same([rovers.size, rovers.ofUser('anna', logins), one.closed, two.closed, three.closed], [1, 0, true, true, false])
+  t.equal(rovers.endUser('anna', logins), 0)
   t.match(three.inherited(), {
     mount: 'A',
     user: '',
@@ -203,7 +205,8 @@ t.test('a login’s connections are counted up and down; one is found by its num
     const ends: (() => void)[] = []
     Object.assign(one.ctx, { defer: (fn: () => void) => ends.push(fn) })
     const own = new Rovers(one.ctx)
-    const base = n === 0 ? new OwnMount(one.ctx, one.stream, { name: 'A' }) : new ForeignMount(one.ctx, 'F')
+    const base =
+      n === 0 ? new OwnMount(one.ctx, one.stream, { name: 'A' }, logins) : new ForeignMount(one.ctx, 'F', logins)
     own.add(asConnection(connection()), base, { ...facts(), agent: 'a'.repeat(40) })
     for (const end of ends) end()
     t.same(one.listed, n === 0 ? [{ name: 'a'.repeat(32), closed: true }] : [], 'a foreign stream is not listed')
@@ -246,7 +249,7 @@ t.test('N4: a sentence that is whole enough for a position gives one, any other 
   Object.assign(stream, { station: { id: 0, arp: here } })
   const rovers = new Rovers(ctx)
   const rover = connection()
-  rovers.add(asConnection(rover), new OwnMount(ctx, stream, { name: 'A' }), facts())
+  rovers.add(asConnection(rover), new OwnMount(ctx, stream, { name: 'A' }, logins), facts())
   const say = (line: string) => rover.data(Buffer.from(line, 'latin1'))
   const shown = () => {
     const { lat, lon, quality } = rovers.block()[0] ?? { lat: 0, lon: 0, quality: 0 }
@@ -345,7 +348,7 @@ t.test('N4: a sentence that is whole enough for a position gives one, any other 
 t.test('a rover’s position is read from pieces, and never from a damaged sentence', async (t) => {
   const { ctx, clock, stream } = context()
   Object.assign(stream, { station: { id: 0, arp: here } })
-  const mount = new OwnMount(ctx, stream, { name: 'A' })
+  const mount = new OwnMount(ctx, stream, { name: 'A' }, logins)
   const rovers = new Rovers(ctx)
   const rover = connection()
   rovers.add(asConnection(rover), mount, facts())
@@ -544,7 +547,7 @@ t.test('P1: a foreign base with rare epochs is silent after three of them', asyn
     [30_000, 90_000, 90_000],
   ] as const) {
     const { ctx, clock, repeated } = context()
-    const mount = new ForeignMount(ctx, 'F')
+    const mount = new ForeignMount(ctx, 'F', logins)
     const base = connection('192.0.2.9')
     const take = mount.take(asConnection(base), { agent: 'x', since: 3, chunked: false })
     const look = repeated.find(({ ms }) => ms === 5000)?.fn ?? (() => t.fail('nobody looks'))
@@ -565,7 +568,7 @@ t.test('P1: a foreign base with rare epochs is silent after three of them', asyn
 
 t.test('a foreign base is relayed frame by frame, and gone after a minute of silence', async (t) => {
   const { ctx, clock, lines, repeated } = context()
-  const mount = new ForeignMount(ctx, 'F')
+  const mount = new ForeignMount(ctx, 'F', logins)
   const [base, rover] = [connection('192.0.2.9'), connection()]
   t.same([mount.offered, mount.taken, mount.generator], [false, false, 'unknown'])
   const take = mount.take(asConnection(base), { agent: 'NTRIP base', since: 3, chunked: false })
@@ -630,7 +633,7 @@ t.test('a foreign base is relayed frame by frame, and gone after a minute of sil
 t.test('a foreign base that is inherited continues in the middle of a frame', async (t) => {
   for (const chunked of [false, true]) {
     const { ctx, clock } = context()
-    const [old, next] = [new ForeignMount(ctx, 'F'), new ForeignMount(ctx, 'F')]
+    const [old, next] = [new ForeignMount(ctx, 'F', logins), new ForeignMount(ctx, 'F', logins)]
     const coded = (bytes: Uint8Array) => (chunked ? chunkOf(bytes) : Buffer.from(bytes))
     const whole = coded(epochOf(1).bytes)
     const [base, rover, moved] = [connection(), connection(), connection()]
@@ -669,16 +672,16 @@ t.test('a login is known as long as it is right', async (t) => {
     },
   }
   const ctx = { store } as unknown as PluginContext
-  const logins = new Logins(ctx, 'users', 2)
+  const logins = new StoredLogins(ctx, 'users', 2)
   const isNamed = (asked: string) => (mount: string) => mount === asked
-  const asker = { isWanted: () => true, priority: 0 }
+  const asker = { address: '127.0.0.1', isWanted: () => true }
   const anna = { user: 'anna', password: 's3cret' }
   await logins.set('anna', 's3cret', ['A'], 4)
   t.equal(logins.knows(anna, isNamed('A')), undefined, 'nobody has tried it yet')
   t.equal(await logins.allows({ ...anna, password: 'wrong' }, isNamed('A'), asker), undefined)
   t.equal(logins.knows({ ...anna, password: 'wrong' }, isNamed('A')), undefined)
   t.equal(await logins.allows(anna, isNamed('B'), asker), undefined, 'of another mountpoint')
-  t.equal(await logins.allows(undefined, isNamed('A'), asker), undefined)
+  t.notOk(logins.knows({ user: '__proto__', password: 'x' }, isNamed('A')))
   t.match(await logins.allows(anna, isNamed('A'), asker), { mounts: ['A'], most: 4 })
   t.ok(logins.knows(anna, isNamed('A')))
   t.equal(logins.knows(anna, isNamed('B')), undefined)
@@ -700,16 +703,14 @@ t.test('a login is known as long as it is right', async (t) => {
   t.ok(await logins.allows({ user: 'bert', password: 'z' }, isNamed('any'), asker))
   t.ok(logins.knows({ user: 'carl', password: 'y' }, isNamed('any')), 'several are known at a time')
   await logins.set('bert', 'x', [], 1)
-  const order: string[] = []
-  const tried = [0, 1, 2].map((priority) => {
-    const given = { user: 'bert', password: `wrong${priority}` }
-    return logins.allows(given, isNamed('any'), { isWanted: () => order.push(`${priority}`) > 0, priority })
+  const gone = Array.from({ length: 200 }, (_, n) => {
+    const given = { user: 'bert', password: `wrong${n}` }
+    return logins.allows(given, isNamed('any'), { ...asker, isWanted: () => false })
   })
-  t.same(await Promise.all(tried), [undefined, undefined, undefined])
-  t.same(order, ['0', '2', '1'], 'whoever is more important is next')
-  const unwanted = { isWanted: () => false, priority: 0 }
-  t.equal(await logins.allows({ user: 'bert', password: 'x' }, isNamed('any'), unwanted), 'unasked')
-  const later = new Logins(ctx, 'users')
+  const right = logins.allows({ user: 'bert', password: 'x' }, isNamed('any'), { ...asker, address: '192.0.2.1' })
+  t.ok(await right)
+  t.same([...new Set(await Promise.all(gone))], ['unasked'], 'who left is not looked at')
+  const later = new StoredLogins(ctx, 'users')
   await later.load()
   t.same(later.list(), [
     { name: 'bert', mounts: [], most: 1 },

@@ -1,26 +1,25 @@
-import { createHmac, randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
-import { promisify } from 'node:util'
 import { Mutex } from 'async-mutex'
+import { PasswordCheck } from 'rtk-base/link'
 import { loginForm } from 'rtk-base/ntrip'
 import { type PluginContext, RtkError } from 'rtk-base/plugin'
 
-const derive = promisify(scrypt) as (password: string, salt: Buffer, length: number) => Promise<Buffer>
+/** 50 ms of a core: after a power cut hundreds of rovers come back at once. */
+const cost = { N: 2 ** 14, r: 8, p: 1 }
 const mostLogins = 256
 
-/** Credentials from a client. */
-interface Given {
+/** Credentials from a client, in the form of `basicLogin`. */
+export interface Given {
   readonly user: string
   readonly password: string
 }
 
 export interface Login {
-  /** Hexadecimal: salt and scrypt of the password. */
-  salt: string
-  hash: string
+  /** Of the password, as `PasswordCheck` stores it. */
+  readonly hash: string
   /** Empty: every mountpoint. */
-  mounts: string[]
+  readonly mounts: string[]
   /** Connections at the same time. */
-  most: number
+  readonly most: number
 }
 
 /** Whether a mountpoint of a login, as it was entered, is the one that a client asks for. */
@@ -28,23 +27,19 @@ type IsAsked = (mount: string) => boolean
 
 /** A client waiting for its login check. */
 export interface Asker {
+  readonly address: string
   /** False: the client left, or its address is blocked by now. Called when its turn comes. */
   isWanted(): boolean
-  /** The highest is next. */
-  readonly priority: number
 }
 
-/** Logins, hashed, in the protected store; a recently correct one is not derived again. */
-export class Logins {
+/** Logins, hashed, in the protected store. */
+export class StoredLogins {
   readonly #ctx: PluginContext
   readonly #key: string
   readonly #most: number
   #all: Record<string, Login> = {}
-  /** Keyed hashes of correct passwords: deriving deliberately costs 50 ms of a core. A new password creates a new login. */
-  readonly #known = new WeakMap<Login, string>()
-  readonly #secret = randomBytes(32)
-  /** One after the other: many wrong logins at once would take the threads that files and names need too. */
-  readonly #deriving = new Mutex()
+  /** Those that wait are connections, of which an address has few. */
+  readonly #check = new PasswordCheck(cost, {})
   /** One change after the other: each starts from the result of the previous one. */
   readonly #changes = new Mutex()
 
@@ -70,14 +65,13 @@ export class Logins {
 
   /** Durable when it resolves. Both are kept in the form of `basicLogin`. */
   async set(entered: string, password: string, mounts: string[], most: number): Promise<void> {
-    const salt = randomBytes(16)
     const name = loginForm(entered)
-    const hash = (await derive(loginForm(password), salt, 32)).toString('hex')
+    const hash = await this.#check.hash(loginForm(password))
     await this.#changes.runExclusive(async () => {
       if (!this.has(name) && this.count >= this.#most) {
         throw new RtkError('RTK_ERR_COMMAND_VALUE', `there are ${this.#most} already: delete one first`)
       }
-      await this.#keep({ ...this.#all, [name]: { salt: salt.toString('hex'), hash, mounts, most } })
+      await this.#keep({ ...this.#all, [name]: { hash, mounts, most } })
     })
   }
 
@@ -101,36 +95,27 @@ export class Logins {
     return Object.hasOwn(this.#all, name)
   }
 
-  /** @returns the login where it is right for this mount and was right lately: that costs nothing */
-  knows(given: Given | undefined, isAsked: IsAsked): Login | undefined {
-    const user = this.#find(given, isAsked)
-    return given && user && this.#known.get(user) === this.#keyOf(given) ? user : undefined
+  /** @returns the login where it is right for this mount and was right before: that costs nothing */
+  knows(given: Given, isAsked: IsAsked): Login | undefined {
+    const login = this.#find(given, isAsked)
+    return login && this.#check.knows(given.password, login.hash) ? login : undefined
   }
 
   /** @returns the login if correct for this mount; `unasked`: not checked, because the client left */
-  async allows(given: Given | undefined, isAsked: IsAsked, asker: Asker): Promise<Login | 'unasked' | undefined> {
+  async allows(given: Given, isAsked: IsAsked, { address, isWanted }: Asker): Promise<Login | 'unasked' | undefined> {
     const known = this.knows(given, isAsked)
-    const user = known ?? this.#find(given, isAsked)
-    if (known || !given || !user) return known
-    const salt = Buffer.from(user.salt, 'hex')
-    const hash = await this.#deriving.runExclusive(
-      async () => (asker.isWanted() ? derive(given.password, salt, 32) : undefined),
-      asker.priority,
+    const login = known ?? this.#find(given, isAsked)
+    if (known || !login) return known
+    const done = await this.#check.inTurn(address, async () =>
+      isWanted() ? this.#check.matches(given.password, login.hash) : 'unasked',
     )
-    if (hash === undefined) return 'unasked'
-    if (!timingSafeEqual(hash, Buffer.from(user.hash, 'hex'))) return undefined
-    // Changed or deleted meanwhile: no longer correct.
-    if (this.#all[given.user] !== user) return undefined
-    this.#known.set(user, this.#keyOf(given))
-    return user
+    if (!done || done.result === 'unasked') return 'unasked'
+    // If it was changed or deleted meanwhile, it is not correct any more.
+    return done.result && this.#all[given.user] === login ? login : undefined
   }
 
-  #find(given: Given | undefined, isAsked: IsAsked): Login | undefined {
-    const user = given && this.has(given.user) ? this.#all[given.user] : undefined
-    return user && (user.mounts.length === 0 || user.mounts.some(isAsked)) ? user : undefined
-  }
-
-  #keyOf({ password }: Given): string {
-    return createHmac('sha256', this.#secret).update(password).digest('base64')
+  #find({ user }: Given, isAsked: IsAsked): Login | undefined {
+    const login = this.has(user) ? this.#all[user] : undefined
+    return login && (login.mounts.length === 0 || login.mounts.some(isAsked)) ? login : undefined
   }
 }
