@@ -7,6 +7,7 @@ import {
   enu,
   fromTenthMm,
   geodeticToEcef,
+  greatCircle_m,
   joinCm,
   offsetEnu,
   roundEcef,
@@ -225,4 +226,13 @@ t.test('places on the axes, over the date line, and in the south', async (t) => 
   const north = (one: number, other: number) =>
     enu(geodeticToEcef({ lat: one, lon: -58.4, alt: 0 }), geodeticToEcef({ lat: other, lon: -58.4, alt: 0 })).north
   near(north(-34.6, -34.6001), -11.094, 'south')
+})
+
+t.test('a distance over ground', (t) => {
+  const at = (lat: number, lon: number) => ({ lat, lon })
+  t.ok(Math.abs(greatCircle_m(at(48, 8), at(49, 8)) - 111_195) < 1, 'a degree of latitude')
+  t.ok(Math.abs(greatCircle_m(at(0, 179.5), at(0, -179.5)) - 111_195) < 1, 'over the date line')
+  t.equal(greatCircle_m(at(52, 4), at(52, 4)), 0)
+  t.ok(Math.abs(greatCircle_m(at(90, 0), at(-90, 77)) - Math.PI * 6_371_009) < 1, 'from pole to pole')
+  t.end()
 })

@@ -893,10 +893,14 @@ t.test(
     const both = await passwords.changed('operator', 'second')
     t.same([both.viewer, typeof both.operator], [hashes.viewer, 'string'])
     passwords.use(both)
-    t.equal(passwords.knows('first'), undefined, 'each change forgets')
+    t.equal(passwords.knows('first'), 'viewer', 'a password that was not changed is still known')
     t.same([await passwords.roleOf('second'), await passwords.roleOf('third')], ['operator', undefined])
     t.same(await passwords.changed('operator', undefined), { viewer: hashes.viewer })
     t.match(passwords.state, /^\S+ \S+$/)
+    passwords.use(await passwords.changed('viewer', 'first'))
+    t.equal(passwords.knows('first'), undefined, 'the same password with another salt is checked again')
+    passwords.use({})
+    t.equal(passwords.knows('second'), undefined, 'nor is one that was removed')
   },
 )
 

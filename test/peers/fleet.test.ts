@@ -147,13 +147,17 @@ async function instance(t: Test, broker: string, database: string, factor = spee
   }
   const online = async () => {
     try {
-      return (await ask<{ online: string }[]>('/fleet/stations')).filter((row) => row.online === 'online').length
+      return (await ask<{ stations: { online: string }[] }>('/fleet/stations')).stations.filter(
+        (row) => row.online === 'online',
+      ).length
     } catch {
       return 0
     }
   }
   const unfit = async () =>
-    (await ask<{ verdict: string }[]>('/fleet/stations')).filter((row) => row.verdict === 'unfit').length
+    (await ask<{ stations: { verdict: string }[] }>('/fleet/stations')).stations.filter(
+      (row) => row.verdict === 'unfit',
+    ).length
   return {
     ask,
     port,

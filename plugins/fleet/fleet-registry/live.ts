@@ -9,44 +9,64 @@ const beat_ms = 1_000
 /** A comment keeps proxies from closing a quiet stream. */
 const comment_ms = 20_000
 const mostClients = 200
-/** A page that reads slower is disconnected: it connects again, and reads the list. */
-const mostWaiting_bytes = 2 << 20
+/** Beyond this nothing is written to a page that reads slowly: changes of one station wait as one. */
+const mostWaiting_bytes = 256 << 10
+/** Stations in one event, of about 300 bytes each. */
+const mostStations = 500
+/** Entries that wait for a page: of more it gets the newest. It shows 200, and reads the others from the record. */
+const mostEntries = 500
 
-/** `GET /fleet/live`: changed stations and new entries of the record, once a second, made once for all pages. */
+interface Client {
+  readonly stream: PassThrough
+  readonly isOperator: boolean
+  /** Stations that changed since the page was told of them. */
+  readonly changed: Set<string>
+  entries: Entry[]
+}
+
+/** `GET /fleet/live`: changed stations and new entries of the record, once a second. */
 export function liveRoute(ctx: PluginContext, registry: Registry): void {
-  /** And whether an operator reads it. */
-  const clients = new Map<PassThrough, boolean>()
-  const changed = new Set<string>()
-  let entries: Entry[] = []
+  const clients = new Set<Client>()
+  /** Rows as text, made once for all pages. */
+  const texts = new Map<string, string>()
   ctx.on(registry.onStation, ({ serial }) => {
-    if (clients.size > 0) changed.add(serial)
+    texts.delete(serial)
+    for (const { changed } of clients) changed.add(serial)
   })
   ctx.on(registry.onRecord, (event) => {
-    if (clients.size > 0) entries.push(entryOf(event))
+    for (const { entries } of clients) entries.push(entryOf(event))
   })
-  const send = (text: string, viewersText = text) => {
-    for (const [client, isOperator] of clients) {
-      if (client.writableLength > mostWaiting_bytes) client.destroy()
-      else client.write(isOperator ? text : viewersText)
+  const textOf = (serial: string) => {
+    const known = texts.get(serial)
+    if (known !== undefined) return known
+    const station = registry.station(serial)
+    const text = JSON.stringify(station ? rowOf(station) : { serial, gone: true })
+    texts.set(serial, text)
+    return text
+  }
+  const tell = (client: Client) => {
+    const { stream, isOperator, changed } = client
+    while (changed.size > 0 && stream.writableLength < mostWaiting_bytes) {
+      const some = [...changed].slice(0, mostStations)
+      for (const serial of some) changed.delete(serial)
+      stream.write(`event: stations\ndata: [${some.map(textOf).join()}]\n\n`)
     }
+    client.entries = client.entries.slice(-mostEntries)
+    if (client.entries.length === 0 || stream.writableLength >= mostWaiting_bytes) return
+    const shown = client.entries.map((entry) => entryFor(entry, isOperator))
+    client.entries = []
+    stream.write(`event: record\ndata: ${JSON.stringify(shown)}\n\n`)
   }
   ctx.timers.every(beat_ms, () => {
-    if (changed.size > 0) {
-      const stations = [...changed].map((serial) => {
-        const station = registry.station(serial)
-        return station ? rowOf(station) : { serial, gone: true }
-      })
-      send(`event: stations\ndata: ${JSON.stringify(stations)}\n\n`)
-    }
-    const record = (isOperator: boolean) =>
-      `event: record\ndata: ${JSON.stringify(entries.map((entry) => entryFor(entry, isOperator)))}\n\n`
-    if (entries.length > 0) send(record(true), record(false))
-    changed.clear()
-    entries = []
+    for (const client of clients) tell(client)
+    // Without a page nobody needs them.
+    if (clients.size === 0) texts.clear()
   })
-  ctx.timers.every(comment_ms, () => send(': \n\n'))
+  ctx.timers.every(comment_ms, () => {
+    for (const { stream } of clients) if (stream.writableLength < mostWaiting_bytes) stream.write(': \n\n')
+  })
   ctx.defer(() => {
-    for (const client of clients.keys()) client.destroy()
+    for (const { stream } of clients) stream.destroy()
   })
   ctx.http.route({
     method: 'GET',
@@ -57,12 +77,14 @@ export function liveRoute(ctx: PluginContext, registry: Registry): void {
     },
     handler: async (request, reply) => {
       if (clients.size >= mostClients) throw unavailable(`${mostClients} pages read the live events already`)
-      const client = new PassThrough()
-      clients.set(client, ctx.services.use(fleetAccess).may(request, 'operator'))
-      client.on('close', () => clients.delete(client))
-      client.on('error', () => {})
-      client.write(': connected\n\n')
-      return reply.type('text/event-stream').header('cache-control', 'no-store').send(client)
+      const stream = new PassThrough()
+      const isOperator = ctx.services.use(fleetAccess).may(request, 'operator')
+      const client: Client = { stream, isOperator, changed: new Set(), entries: [] }
+      clients.add(client)
+      stream.on('close', () => clients.delete(client))
+      stream.on('error', () => {})
+      stream.write(': connected\n\n')
+      return reply.type('text/event-stream').header('cache-control', 'no-store').send(stream)
     },
   })
 }

@@ -3,17 +3,10 @@ import { type FleetRole, fleetAccess, fleetDatabase } from 'rtk-base/services'
 import { type Static, Type } from 'typebox'
 import { detailOf, Entry, entryFor, entryOf, Given, rowOf, Serial, StationDetail, StationRow } from './schemas.js'
 import type { Registry } from './stations/registry.js'
+import { type EventRow, entries } from './store/events.js'
 
 const mostEntries = 500
-
-interface EventRow {
-  readonly id: number
-  readonly t: Date
-  readonly serial: string
-  readonly kind: string
-  readonly text: string
-  readonly actor: string
-}
+const mostStations = 1_000
 
 const eventOf = ({ id, t, serial, kind, text, actor }: EventRow): Entry => ({
   id,
@@ -54,8 +47,25 @@ export function stationRoutes(ctx: PluginContext, registry: Registry): void {
   ctx.http.route({
     method: 'GET',
     url: '/fleet/stations',
-    schema: { summary: 'Every station in few fields', response: { 200: Type.Array(StationRow) } },
-    handler: async () => [...registry.stations()].map(rowOf),
+    schema: {
+      summary: `Every station in few fields, in order of the serial numbers, ${mostStations} at a time`,
+      querystring: Type.Object(
+        { after: Type.Optional(Type.String({ maxLength: 64, description: '`next` of the page before' })) },
+        { additionalProperties: false },
+      ),
+      response: {
+        200: Type.Object({
+          stations: Type.Array(StationRow),
+          next: Type.String({ description: 'Give it as `after` for the next stations; empty: these were the last' }),
+        }),
+      },
+    },
+    handler: async (request) => {
+      const { after = '' } = request.query as { after?: string }
+      const left = [...registry.stations()].filter(({ serial }) => serial > after)
+      const page = left.sort((one, other) => (one.serial < other.serial ? -1 : 1)).slice(0, mostStations)
+      return { stations: page.map(rowOf), next: left.length > page.length ? (page.at(-1)?.serial ?? '') : '' }
+    },
   })
   ctx.http.route({
     method: 'GET',
@@ -197,17 +207,13 @@ export function stationRoutes(ctx: PluginContext, registry: Registry): void {
     },
     handler: async (request) => {
       const { serial, kind, before, beforeId, limit } = request.query as Static<typeof RecordQuery>
-      const rows = await ctx.services.use(fleetDatabase).query<EventRow>(
-        `select id, t, serial, kind, text, actor from fleet_event
-         where ($1::text is null or serial = $1) and ($2::text[] is null or kind = any($2))
-           and (t, id) < (coalesce(to_timestamp($3), 'infinity'), $4::bigint)
-         order by t desc, id desc limit $5`,
-        [
-          ...[serial ?? null, kind?.split(',') ?? null, before ?? null],
-          // Ids begin with 1.
-          ...[beforeId ?? 0, Math.min(mostEntries, Number(limit ?? 100))],
-        ],
-      )
+      const rows = await entries(ctx.services.use(fleetDatabase), {
+        serial,
+        kinds: kind?.split(','),
+        before_s: before === undefined ? undefined : Number(before),
+        beforeId: Number(beforeId ?? 0),
+        most: Math.min(mostEntries, Number(limit ?? 100)),
+      })
       return rows.map((row) => entryFor(eventOf(row), isOperator(request)))
     },
   })

@@ -9,7 +9,7 @@ import {
   fleetRovers,
 } from 'rtk-base/services'
 import { EpochWatch } from './epochs.js'
-import { neighboursAt } from './neighbours.js'
+import { Neighbourhood } from './neighbours.js'
 import { type Action, isBusy, next, type Target, type View } from './steps.js'
 import * as store from './store.js'
 
@@ -17,6 +17,7 @@ export const channel = 'fleet_rollout'
 const tick_ms = 2_000
 /** Stations need this long to return to a broker. */
 const return_s = 60
+const forget_ms = 3_600_000
 /** Retries of an order to go back: the station may be restarting, or may still be loading the image. */
 const backAgain_ms = [15_000, 60_000, 180_000, 600_000, 900_000]
 
@@ -39,6 +40,7 @@ interface Answer {
 export class Engine {
   readonly #ctx: PluginContext
   readonly #epochs: EpochWatch
+  readonly #retention_s: number
   /** As stored; undefined: to be read. */
   #live: Live[] | undefined
   /** Answers to changes, until they are stored: a station is not told again because the database was away. */
@@ -50,8 +52,10 @@ export class Engine {
   #deaf_s: number | undefined
   #heard_s: number | undefined
 
-  constructor(ctx: PluginContext) {
+  /** @param retention_days after its end, in which a rollout is kept */
+  constructor(ctx: PluginContext, retention_days: number) {
     this.#ctx = ctx
+    this.#retention_s = 86_400 * retention_days
     this.#epochs = new EpochWatch(ctx)
   }
 
@@ -73,6 +77,7 @@ export class Engine {
     this.#ctx.defer(this.#database.listen(channel, forget))
     this.#ctx.on(this.#database.onLeads, forget)
     this.#ctx.timers.every(tick_ms, () => this.tick())
+    this.#ctx.timers.every(forget_ms, () => this.#forget())
     this.#ctx.defer(() => this.#epochs.stop())
   }
 
@@ -100,6 +105,15 @@ export class Engine {
       this.#ctx.log.warn({ err: error }, 'a step of a rollout could not be stored: it is tried again')
     } finally {
       this.#isWorking = false
+    }
+  }
+
+  async #forget(): Promise<void> {
+    if (!this.#isReady || !this.#database.leads) return
+    try {
+      await store.forget(this.#database, this.#ctx.clock.now() / 1_000 - this.#retention_s)
+    } catch (error) {
+      this.#ctx.log.debug({ err: error }, 'old rollouts are deleted in an hour')
     }
   }
 
@@ -131,7 +145,7 @@ export class Engine {
   }
 
   async #read(): Promise<Live[]> {
-    const found = await store.rollouts(this.#database, { live: true })
+    const found = await store.liveRollouts(this.#database)
     const all: Live[] = []
     for (const rollout of found.reverse()) {
       const targets = await store.targetsOf(this.#database, rollout.id)
@@ -167,6 +181,7 @@ export class Engine {
 
   #view(id: number, all: readonly Live[]): View {
     const { clock, services } = this.#ctx
+    let near: Neighbourhood | undefined
     // Of the station's own outputs, and of the fleet's caster.
     const rovers = (serial: string) =>
       (this.#fleet.station(serial)?.rovers ?? 0) + (services.find(fleetRovers)?.on(serial) ?? 0)
@@ -175,7 +190,10 @@ export class Engine {
       now_s: Math.floor(clock.now() / 1000),
       station: (serial) => this.#fleet.station(serial),
       judgement: (serial) => services.find(fleetNet)?.judgement(serial),
-      neighbours: (station, apart_km) => neighboursAt(station, this.#fleet.stations(), apart_km),
+      neighbours: (station, apart_km) => {
+        near ??= new Neighbourhood(this.#fleet.stations())
+        return near.of(station, apart_km)
+      },
       epochs: (serial) => this.#epochs.count(serial, this.#fleet.station(serial)?.rtcm.rate_s ?? 1),
       elsewhere: all
         .filter(({ rollout }) => rollout.id !== id)
@@ -276,13 +294,16 @@ export class Engine {
   async #resumeBack(): Promise<void> {
     const since_s = (this.#ctx.clock.now() - backAgain_ms.reduce((sum, wait_ms) => sum + wait_ms, 0)) / 1_000
     const [first_ms = 0] = backAgain_ms
-    for (const { id, serial } of await store.sentBack(this.#database, Math.floor(since_s)))
-      this.#ctx.timers.after(first_ms, () => this.#backAgain(id, serial, 1))
+    const sent = await store.sentBack(this.#database, Math.floor(since_s))
+    // One after the other: there may be thousands.
+    this.#ctx.timers.after(first_ms, async () => {
+      for (const { id, serial } of sent) await this.#backAgain(id, serial, 1)
+    })
   }
 
   async #backAgain(id: number, serial: string, attempt: number): Promise<void> {
     const rollout = await store.rollout(this.#database, id)
-    const target = (await store.targetsOf(this.#database, id)).find((one) => one.serial === serial)
+    const target = await store.targetOf(this.#database, id, serial)
     // Meanwhile another rollout may change it, maybe to the same version.
     const isTaken = busyIn(this.#live).has(serial)
     if (rollout && target && !isTaken && (target.state === 'failed' || target.state === 'undone'))

@@ -10,11 +10,21 @@ export default definePlugin({
   version: '1.0.0',
   api: '^1.0.0',
   needs: [fleetBroker, fleetDatabase, fleetAccess, fleet],
-  options: Type.Object({}, { additionalProperties: false }),
+  options: Type.Object(
+    {
+      retention_days: Type.Integer({
+        default: 400,
+        minimum: 1,
+        maximum: 36_500,
+        description: 'Rollouts are kept for so long after their end',
+      }),
+    },
+    { additionalProperties: false },
+  ),
 
-  setup(ctx) {
+  setup(ctx, { retention_days }) {
     rolloutRoutes(ctx)
-    return new Engine(ctx)
+    return new Engine(ctx, retention_days)
   },
 
   start: (_ctx, _handoff, engine) => engine.start(),

@@ -7,31 +7,47 @@ const degree_km = 111
 /** Those of unknown place come first, and are neighbours of each other alone. */
 const latitudeOf = ({ place }: FleetStation) => place?.lat ?? Number.NEGATIVE_INFINITY
 
-/**
- * Pairs of stations that are never changed at the same time, from south to north. Of ten thousand stations there are fifty million pairs:
- * each is compared only with those that are not too far to the north.
- */
-export function neighboursOf(stations: readonly FleetStation[], apart_km: number, most: number): string[][] {
-  const pairs: string[][] = []
-  const sorted = [...stations].sort((one, other) => latitudeOf(one) - latitudeOf(other))
-  for (const [at, one] of sorted.entries()) {
-    for (let next = at + 1; next < sorted.length; next++) {
-      const other = sorted[next] as FleetStation
-      if (latitudeOf(other) - latitudeOf(one) > apart_km / degree_km) break
-      if (isNear(one, other, apart_km)) pairs.push([one.serial, other.serial])
-      if (pairs.length >= most) return pairs
+/** Which stations are near which. They are sorted by latitude once: of ten thousand stations there are fifty million pairs. */
+export class Neighbourhood {
+  readonly #sorted: readonly FleetStation[]
+
+  constructor(stations: Iterable<FleetStation>) {
+    this.#sorted = [...stations].sort((one, other) => latitudeOf(one) - latitudeOf(other))
+  }
+
+  /** The other stations near this one, from south to north. */
+  *of(station: FleetStation, apart_km: number): Generator<FleetStation> {
+    const [south, north] = [latitudeOf(station) - apart_km / degree_km, latitudeOf(station) + apart_km / degree_km]
+    for (let at = this.#firstAt(south); at < this.#sorted.length; at++) {
+      const other = this.#sorted[at] as FleetStation
+      if (latitudeOf(other) > north) return
+      if (other.serial !== station.serial && isNear(station, other, apart_km)) yield other
     }
   }
-  return pairs
-}
 
-/** Of one station, among all. Most are ruled out by their latitude: this is asked for each station that is about to be changed. */
-export function neighboursAt(station: FleetStation, all: Iterable<FleetStation>, apart_km: number): FleetStation[] {
-  const found: FleetStation[] = []
-  for (const other of all) {
-    if (other.serial === station.serial) continue
-    if (Math.abs(latitudeOf(other) - latitudeOf(station)) > apart_km / degree_km) continue
-    if (isNear(station, other, apart_km)) found.push(other)
+  /** Pairs of stations that are near each other, at most `most`, from south to north. */
+  pairs(apart_km: number, most: number): string[][] {
+    const pairs: string[][] = []
+    const before = new Set<string>()
+    for (const one of this.#sorted) {
+      before.add(one.serial)
+      for (const other of this.of(one, apart_km)) {
+        if (before.has(other.serial)) continue
+        pairs.push([one.serial, other.serial])
+        if (pairs.length >= most) return pairs
+      }
+    }
+    return pairs
   }
-  return found
+
+  /** Index of the first station that is not south of this latitude. */
+  #firstAt(lat: number): number {
+    let [low, high] = [0, this.#sorted.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (latitudeOf(this.#sorted[middle] as FleetStation) < lat) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
 }

@@ -158,8 +158,12 @@ export function planOf(request: Static<typeof PlanRequest>): Plan {
   return { ...defaults, ...request }
 }
 
-/** A plan as people see it: without the values of secret parameters, and of secret fields in others. */
-export function shownPlan(plan: Plan): Plan {
+/**
+ * A plan as people see it: without the values of secret parameters, and of secret fields in others; and without its list of
+ * stations, of which there may be 20,000.
+ */
+export function shownPlan({ filter: { serials: _many, ...filter }, ...others }: Plan): Plan {
+  const plan = { ...others, filter }
   if (!('change' in plan.what)) return plan
   const { back, change } = plan.what
   const shown = (values: Readonly<Record<string, unknown>>) =>

@@ -2,17 +2,22 @@ import { type PluginContext, RtkError } from 'rtk-base/plugin'
 import { type FleetStation, fleet, fleetAccess, fleetDatabase } from 'rtk-base/services'
 import { type Static, Type } from 'typebox'
 import { channel } from './engine.js'
-import { neighboursOf } from './neighbours.js'
+import { Neighbourhood } from './neighbours.js'
 import { isOpen, mostPlan_bytes, Plan, PlanRequest, planOf, shownPlan, wavesOf } from './plan.js'
+import type { Target } from './steps.js'
 import * as store from './store.js'
 
 const mostLive = 20
 /** Pairs of neighbours that a preview names. */
 const mostPairs = 50
+const mostListed = 200
+/** Stations of each state beside a rollout, and of one state in a page. */
+const firstTargets = 100
+const mostTargets = 1_000
 
 const Id = Type.Object({ id: Type.String({ pattern: '^\\d{1,12}$' }) })
 const State = Type.Enum(['running', 'paused', 'stopping', 'stopped', 'done'])
-const Summary = Type.Object({
+const Listed = Type.Object({
   id: Type.Integer(),
   name: Type.String(),
   state: State,
@@ -20,7 +25,10 @@ const Summary = Type.Object({
   wave: Type.Integer({ description: 'The current wave, from 0' }),
   created: Type.Integer({ description: 'UTC seconds' }),
   by: Type.String(),
-  plan: Plan,
+})
+const Summary = Type.Object({
+  ...Listed.properties,
+  plan: Type.Object(Plan.properties, { description: 'Without `filter.serials`: they are the stations of the rollout' }),
 })
 const TargetState = Type.Enum(['waiting', 'measuring', 'asked', 'proving', 'done', 'failed', 'undone'])
 const TargetRow = Type.Object({
@@ -41,10 +49,23 @@ const Preview = Type.Object({
   open: Type.Boolean({ description: 'The time window is open now' }),
 })
 
+const TargetQuery = Type.Object(
+  {
+    state: TargetState,
+    after: Type.Optional(
+      Type.String({ pattern: '^\\d{1,6} [A-Za-z0-9_-]{1,64}$', description: '`next` of the page before' }),
+    ),
+  },
+  { additionalProperties: false },
+)
+
 const summaryOf = ({ id, plan, state, reason, wave, created_s, by }: store.StoredRollout) => ({
   ...{ id, name: plan.name, state, reason, wave, by, plan: shownPlan(plan) },
   created: created_s,
 })
+/** Waves begin with 0. */
+const beforeAll: store.TargetKey = { wave: -1, serial: '' }
+const rowOf = ({ serial, wave, state, reason, since_s }: Target) => ({ serial, wave, state, reason, since: since_s })
 
 export function rolloutRoutes(ctx: PluginContext): void {
   const config = { role: 'viewer' } as const
@@ -80,7 +101,7 @@ export function rolloutRoutes(ctx: PluginContext): void {
     handler: async (request) => {
       const by = operator(request)
       const plan = planOf(request.body as Static<typeof PlanRequest>)
-      if ((await store.rollouts(database(), { live: true })).length >= mostLive)
+      if ((await store.liveRollouts(database())).length >= mostLive)
         throw new RtkError('RTK_ERR_CONFLICT', `${mostLive} rollouts are under way: stop one first`)
       const waves = wavesOf(plan, [...ctx.services.use(fleet).stations()])
       if (waves.length === 0) throw new RtkError('RTK_ERR_CONFLICT', 'no station fits the filter')
@@ -97,32 +118,69 @@ export function rolloutRoutes(ctx: PluginContext): void {
   ctx.http.route({
     method: 'GET',
     url: '/fleet/rollouts',
-    schema: { summary: 'The last 200 rollouts, the newest first', response: { 200: Type.Array(Summary) } },
-    handler: async () => (await store.rollouts(database(), { live: false })).map(summaryOf),
+    schema: {
+      summary: `Rollouts without their plans, the newest first, ${mostListed} at a time`,
+      querystring: Type.Object(
+        { before: Type.Optional(Type.String({ pattern: '^\\d{1,12}$', description: '`id` of the last one before' })) },
+        { additionalProperties: false },
+      ),
+      response: { 200: Type.Array(Listed) },
+    },
+    handler: async (request) => {
+      const { before = '0' } = request.query as { before?: string }
+      const found = await store.rolloutList(database(), { before: Number(before), most: mostListed })
+      return found.map(({ created_s, ...rollout }) => ({ ...rollout, created: created_s }))
+    },
   })
   ctx.http.route({
     method: 'GET',
     url: '/fleet/rollouts/:id',
     schema: {
-      summary: 'A rollout with its stations',
+      summary: `A rollout, how many stations it has of each state, and the first ${firstTargets} of each`,
       params: Id,
-      response: { 200: Type.Object({ rollout: Summary, targets: Type.Array(TargetRow) }) },
+      response: {
+        200: Type.Object({
+          rollout: Summary,
+          waves: Type.Integer({ description: 'How many there are' }),
+          counts: Type.Record(Type.String(), Type.Integer(), { description: 'Stations by state' }),
+          targets: Type.Array(TargetRow),
+        }),
+      },
     },
     handler: async (request) => {
       const id = idOf(request)
       const found = await store.rollout(database(), id)
       if (!found) throw unknown(id)
-      const targets = await store.targetsOf(database(), id)
-      return {
-        rollout: summaryOf(found),
-        targets: targets.map(({ serial, wave, state, reason, since_s }) => ({
-          serial,
-          wave,
-          state,
-          reason,
-          since: since_s,
-        })),
-      }
+      const { counts, waves } = await store.countsOf(database(), id)
+      const pages = await Promise.all(
+        (Object.keys(counts) as (keyof typeof counts)[]).map((state) =>
+          store.targetPage(database(), id, { state, after: beforeAll, most: firstTargets }),
+        ),
+      )
+      return { rollout: summaryOf(found), waves, counts, targets: pages.flat().map(rowOf) }
+    },
+  })
+  ctx.http.route({
+    method: 'GET',
+    url: '/fleet/rollouts/:id/targets',
+    schema: {
+      summary: `The stations of a rollout in one state, ${mostTargets} at a time`,
+      params: Id,
+      querystring: TargetQuery,
+      response: {
+        200: Type.Object({
+          targets: Type.Array(TargetRow),
+          next: Type.String({ description: 'Give it as `after` for the next stations; empty: these were the last' }),
+        }),
+      },
+    },
+    handler: async (request) => {
+      const { state, after } = request.query as Static<typeof TargetQuery>
+      const [wave = '-1', serial = ''] = after?.split(' ') ?? []
+      const key = { wave: Number(wave), serial }
+      const targets = await store.targetPage(database(), idOf(request), { state, after: key, most: mostTargets })
+      const last = targets.length === mostTargets ? targets.at(-1) : undefined
+      return { targets: targets.map(rowOf), next: last ? `${last.wave} ${last.serial}` : '' }
     },
   })
   const steps = {
@@ -163,6 +221,6 @@ function preview(plan: Plan, stations: readonly FleetStation[], now_ms: number) 
     if (online !== 'online') return [{ serial, reason: `it is ${online}` }]
     return rovers > 0 && !plan.force ? [{ serial, reason: `${rovers} rovers are connected` }] : []
   })
-  const neighbours = neighboursOf(chosen, plan.apart_km, mostPairs)
+  const neighbours = new Neighbourhood(chosen).pairs(plan.apart_km, mostPairs)
   return { waves, waits, neighbours, open: isOpen(plan, now_ms / 1000) }
 }

@@ -12,6 +12,7 @@
  * | failed | it did not; it was told to go back if it can | |
  * | undone | another one failed while this one was on trial: it was told to go back | |
  */
+import { greatCircle_m } from 'rtk-base/gnss'
 import { type FleetJudgement, type FleetStation, isPositionWrong } from 'rtk-base/services'
 import { observation_s } from './epochs.js'
 import { isOpen, type Plan } from './plan.js'
@@ -63,7 +64,7 @@ export interface View {
   /** Stations that other rollouts are changing. */
   readonly elsewhere: readonly FleetStation[]
   /** All stations of the fleet nearer to this one than that, without itself. */
-  neighbours(station: FleetStation, apart_km: number): readonly FleetStation[]
+  neighbours(station: FleetStation, apart_km: number): Iterable<FleetStation>
 }
 
 export type Action =
@@ -301,7 +302,7 @@ const isServing = ({ online, verdict }: FleetStation) => online === 'online' && 
 /** Why rovers near this station would be left without a fit base; '': they would not, or nobody else ever served them. */
 function whyLastFit(station: FleetStation | undefined, plan: Plan, view: View, all: readonly Target[]): string {
   if (!station || plan.force || !isServing(station)) return ''
-  const neighbours = view.neighbours(station, plan.apart_km)
+  const neighbours = [...view.neighbours(station, plan.apart_km)]
   const broken = neighbours.find(
     (one) => !isServing(one) && all.some(({ serial, state }) => serial === one.serial && isOver({ state })),
   )
@@ -314,14 +315,5 @@ function whyLastFit(station: FleetStation | undefined, plan: Plan, view: View, a
 /** A station of unknown place may be anywhere: it is the neighbour of all others of unknown place. */
 export function isNear({ place: one }: FleetStation, { place: other }: FleetStation, apart_km: number): boolean {
   if (!one || !other) return !one && !other
-  return distance_km(one, other) < apart_km
-}
-
-/** Great-circle distance on a sphere of 6371 km (haversine). */
-export function distance_km(one: { lat: number; lon: number }, other: { lat: number; lon: number }): number {
-  const radians = Math.PI / 180
-  const north = ((other.lat - one.lat) * radians) / 2
-  const east = ((other.lon - one.lon) * radians) / 2
-  const chord = Math.sin(north) ** 2 + Math.cos(one.lat * radians) * Math.cos(other.lat * radians) * Math.sin(east) ** 2
-  return 2 * 6_371 * Math.asin(Math.min(1, Math.sqrt(chord)))
+  return greatCircle_m(one, other) < 1_000 * apart_km
 }

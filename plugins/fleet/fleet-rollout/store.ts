@@ -10,7 +10,9 @@ export const tables = [
      reason text not null default '',
      wave int not null default 0,
      created timestamptz not null default now(),
+     ended timestamptz,
      actor text not null);
+   create index fleet_rollout_live on fleet_rollout (id) where ended is null;
    create table fleet_rollout_target (
      rollout bigint not null references fleet_rollout on delete cascade,
      serial text not null,
@@ -22,7 +24,10 @@ export const tables = [
      asked_at timestamptz not null default 'epoch',
      well timestamptz not null default 'epoch',
      before jsonb,
-     primary key (rollout, serial))`,
+     primary key (rollout, serial));
+   create index fleet_rollout_target_state on fleet_rollout_target (rollout, state, wave, serial);
+   create index fleet_rollout_target_back on fleet_rollout_target (since)
+     where state in ('failed', 'undone') and before is not null`,
 ]
 
 export interface StoredRollout extends Rollout {
@@ -52,13 +57,15 @@ interface TargetRow {
   readonly before: Before | null
 }
 
+const rolloutColumns = 'id, plan, state, reason, wave, created, actor'
+const targetColumns = 'serial, wave, state, reason, since, asked, asked_at, well, before'
 const seconds = (t: Date) => Math.floor(t.getTime() / 1000)
 const rolloutOf = ({ created, actor, ...row }: RolloutRow): StoredRollout => ({
   ...row,
   created_s: seconds(created),
   by: actor,
 })
-const targetOf = ({ since, asked_at, well, before, ...row }: TargetRow): Target => ({
+const asTarget = ({ since, asked_at, well, before, ...row }: TargetRow): Target => ({
   ...row,
   since_s: seconds(since),
   asked_s: seconds(asked_at),
@@ -90,30 +97,77 @@ export async function create(
   })
 }
 
-export async function rollouts({ query }: Database, { live }: { live: boolean }): Promise<StoredRollout[]> {
+/** Those that are not over, the newest first. */
+export async function liveRollouts({ query }: Database): Promise<StoredRollout[]> {
   const rows = await query<RolloutRow>(
-    `select id, plan, state, reason, wave, created, actor from fleet_rollout
-     where not $1 or state not in ('stopped', 'done') order by id desc limit 200`,
-    [live],
+    `select ${rolloutColumns} from fleet_rollout where ended is null order by id desc limit 200`,
   )
   return rows.map(rolloutOf)
 }
 
-export async function rollout({ query }: Database, id: number): Promise<StoredRollout | undefined> {
-  const [row] = await query<RolloutRow>(
-    'select id, plan, state, reason, wave, created, actor from fleet_rollout where id = $1',
-    [id],
+/** Without their plans, the newest first. @param before only those with a lower id; 0: all */
+export async function rolloutList(
+  { query }: Database,
+  { before, most }: { before: number; most: number },
+): Promise<Omit<StoredRollout, 'plan'>[]> {
+  const rows = await query<Omit<RolloutRow, 'plan'> & { name: string }>(
+    `select id, plan->>'name' as name, state, reason, wave, created, actor from fleet_rollout
+     where $1::bigint = 0 or id < $1 order by id desc limit $2`,
+    [before, most],
   )
+  return rows.map(({ created, actor, ...row }) => ({ ...row, created_s: seconds(created), by: actor }))
+}
+
+export async function rollout({ query }: Database, id: number): Promise<StoredRollout | undefined> {
+  const [row] = await query<RolloutRow>(`select ${rolloutColumns} from fleet_rollout where id = $1`, [id])
   return row && rolloutOf(row)
 }
 
 export async function targetsOf({ query }: Database, id: number): Promise<Target[]> {
   const rows = await query<TargetRow>(
-    `select serial, wave, state, reason, since, asked, asked_at, well, before from fleet_rollout_target
-     where rollout = $1 order by wave, serial`,
+    `select ${targetColumns} from fleet_rollout_target where rollout = $1 order by wave, serial`,
     [id],
   )
-  return rows.map(targetOf)
+  return rows.map(asTarget)
+}
+
+export async function targetOf({ query }: Database, id: number, serial: string): Promise<Target | undefined> {
+  const [row] = await query<TargetRow>(
+    `select ${targetColumns} from fleet_rollout_target where rollout = $1 and serial = $2`,
+    [id, serial],
+  )
+  return row && asTarget(row)
+}
+
+/** How many targets there are of each state, and the number of waves. */
+export async function countsOf({ query }: Database, id: number): Promise<{ counts: Counts; waves: number }> {
+  const rows = await query<{ state: TargetState; count: number; wave: number }>(
+    `select state, count(*)::int as count, max(wave) as wave from fleet_rollout_target where rollout = $1 group by state`,
+    [id],
+  )
+  const counts = Object.fromEntries(rows.map(({ state, count }) => [state, count]))
+  return { counts, waves: Math.max(-1, ...rows.map(({ wave }) => wave)) + 1 }
+}
+export type Counts = Partial<Record<TargetState, number>>
+
+/** Where a page of targets begins: after this one. */
+export interface TargetKey {
+  readonly wave: number
+  readonly serial: string
+}
+
+/** Targets of one state in order of their waves. */
+export async function targetPage(
+  { query }: Database,
+  id: number,
+  { state, after, most }: { state: TargetState; after: TargetKey; most: number },
+): Promise<Target[]> {
+  const rows = await query<TargetRow>(
+    `select ${targetColumns} from fleet_rollout_target
+     where rollout = $1 and state = $2 and (wave, serial) > ($3::int, $4::text) order by wave, serial limit $5`,
+    [id, state, after.wave, after.serial, most],
+  )
+  return rows.map(asTarget)
 }
 
 /** Stations that were told to go back since then, each by its newest rollout. @param since_s UTC seconds */
@@ -125,6 +179,11 @@ export async function sentBack({ query }: Database, since_s: number): Promise<{ 
   )
 }
 
+/** Rollouts that ended before are deleted with their targets. @param before_s UTC seconds */
+export async function forget({ query }: Database, before_s: number): Promise<void> {
+  await query('delete from fleet_rollout where ended < to_timestamp($1)', [before_s])
+}
+
 /** @returns false: it is not in one of these states (any more) */
 export async function setState(
   { query }: Pick<Database, 'query'>,
@@ -134,7 +193,8 @@ export async function setState(
   reason: string,
 ): Promise<boolean> {
   const rows = await query(
-    'update fleet_rollout set state = $3, reason = $4 where id = $1 and state = any($2) returning id',
+    `update fleet_rollout set state = $3, reason = $4, ended = case when $3 in ('stopped', 'done') then now() end
+     where id = $1 and state = any($2) returning id`,
     [id, [...from], to, reason],
   )
   return rows.length > 0

@@ -60,6 +60,17 @@ export function distance(p: Ecef, q: Ecef): number {
   return Math.hypot(p.x - q.x, p.y - q.y, p.z - q.z)
 }
 
+/** Mean radius of the Earth (IUGG), metres. */
+export const earthRadius_m = 6_371_009
+
+/** Distance over ground on a sphere (haversine), metres: to 0.6 % that on the ellipsoid. */
+export function greatCircle_m(p: Pick<Geodetic, 'lat' | 'lon'>, q: Pick<Geodetic, 'lat' | 'lon'>): number {
+  const dLat = Math.sin(((q.lat - p.lat) * radians) / 2)
+  const dLon = Math.sin(((q.lon - p.lon) * radians) / 2)
+  const h = dLat * dLat + Math.cos(p.lat * radians) * Math.cos(q.lat * radians) * dLon * dLon
+  return 2 * earthRadius_m * Math.asin(Math.min(1, Math.sqrt(h)))
+}
+
 /** The difference `point − origin` in the local frame at `origin`. */
 export function enu(origin: Ecef, point: Ecef): Enu {
   const axes = localAxes(origin)

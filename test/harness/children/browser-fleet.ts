@@ -38,8 +38,21 @@ fleet.child.once('exit', (code, signal) => {
   console.error(`the fleet ended with ${code ?? signal}:\n${fleet.output().slice(-4_000)}`)
   process.exit(1)
 })
-const list = async (): Promise<{ serial: string; verdict: string }[]> =>
-  (await fetch(`${fleet.url}/fleet/stations`)).json() as never
+interface Row {
+  serial: string
+  verdict: string
+}
+const list = async (): Promise<Row[]> => {
+  const all: Row[] = []
+  let page: { stations: Row[]; next: string } | undefined
+  do {
+    page = (await (await fetch(`${fleet.url}/fleet/stations?after=${page?.next ?? ''}`)).json()) as NonNullable<
+      typeof page
+    >
+    all.push(...page.stations)
+  } while (page.next !== '')
+  return all
+}
 /** Asked while the fleet starts: on a busy machine its connection may be closed as idle before the request is read. */
 const metrics = () =>
   fetch(`${fleet.url}/metrics`)

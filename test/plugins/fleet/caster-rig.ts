@@ -123,6 +123,7 @@ export class FakeFleet {
               const safe = step
                 .replaceAll('create table ', 'create table if not exists ')
                 .replaceAll('create index ', 'create index if not exists ')
+                .replaceAll('create unique index ', 'create unique index if not exists ')
               for (const statement of safe.split(/;\s*\n/)) await database.query(statement)
             }
           },

@@ -1,7 +1,14 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { counts, Delivery } from '../../../plugins/fleet/fleet-caster/delivery.js'
-import { epochUtc_ms, Framer, messageNumber, referencePoint, sameReference } from '../../../runtime/lib/gnss/index.js'
+import {
+  epochUtc_ms,
+  Framer,
+  greatCircle_m,
+  messageNumber,
+  referencePoint,
+  sameReference,
+} from '../../../runtime/lib/gnss/index.js'
 import { parseTable } from '../../../runtime/lib/ntrip/index.js'
 import type { FleetDatabase } from '../../../schemas/services.js'
 import { drive, settled } from '../../harness/drive.js'
@@ -452,7 +459,7 @@ t.test('NEAR', async (t) => {
   })
 
   t.test('finds the nearest of 10,000 as a search through all of them does', async (t) => {
-    const { Grid, greatCircle_m } = await import('../../../plugins/fleet/fleet-caster/near/grid.js')
+    const { Grid } = await import('../../../plugins/fleet/fleet-caster/near/grid.js')
     const grid = new Grid()
     let seed = 1
     const random = () => {

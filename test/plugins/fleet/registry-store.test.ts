@@ -36,7 +36,9 @@ t.test('the record and the stations', async (t) => {
     return rows.map(({ text }) => text)
   }
   const name = async (serial: string) =>
-    (await get<{ serial: string; name: string }[]>('/fleet/stations')).find((row) => row.serial === serial)?.name
+    (await get<{ stations: { serial: string; name: string }[] }>('/fleet/stations')).stations.find(
+      (row) => row.serial === serial,
+    )?.name
 
   await t.test('F5: pages of the record have every entry once, however many came in a second', async (t) => {
     const texts = Array.from({ length: 25 }, (_, n) => `entry ${n}`)

@@ -40,7 +40,8 @@ const fit = {
 t.test('stations of this make and of others', async (t) => {
   const rig = await fleetRig(t)
   const { fleet, passes, get, send } = rig
-  const row = async (serial: string) => (await get<Row[]>('/fleet/stations')).find((one) => one.serial === serial)
+  const row = async (serial: string) =>
+    (await get<{ stations: Row[] }>('/fleet/stations')).stations.find((one) => one.serial === serial)
   const record = (query = '') => get<Entry[]>(`/fleet/record?limit=500${query}`)
   /** Gone before it is forgotten: what it says later would make it known again. */
   const forget = async (station: SpecStation) => {
@@ -245,7 +246,7 @@ t.test('stations of this make and of others', async (t) => {
     await passes(async () => (await row('LIAR1'))?.name.startsWith('<img') === true, 'its name, as text')
     t.match(await get('/fleet/stations/LIAR1'), { errors: ['<img src=x onerror=alert(1)> ', '?', '?'] })
     t.equal(({} as { a?: number }).a, undefined)
-    const all = (await get<Row[]>('/fleet/stations'))
+    const all = (await get<{ stations: Row[] }>('/fleet/stations')).stations
       .map(({ serial }) => serial)
       .sort((one, other) => one.localeCompare(other))
     t.strictSame(all, ['LIAR1', 'MUTE1', 'OTHER1', 'OWN1'])
@@ -353,7 +354,7 @@ t.test('stations of this make and of others', async (t) => {
       'the last entry',
     )
     // Those that were forgotten are heard again, as the broker has kept their state.
-    const known = new Set((await get<Row[]>('/fleet/stations')).map(({ serial }) => serial))
+    const known = new Set((await get<{ stations: Row[] }>('/fleet/stations')).stations.map(({ serial }) => serial))
     const before = await record()
     await fleet.reload('fleet-registry')
     await passes(async () => (await row('OWN1'))?.online === 'online', 'heard again: retained')
@@ -400,7 +401,8 @@ t.test('stations of this make and of others', async (t) => {
 t.test('what the broker has kept is no sign of life', async (t) => {
   const rig = await fleetRig(t)
   const { fleet, passes, get } = rig
-  const row = async (serial: string) => (await get<Row[]>('/fleet/stations')).find((one) => one.serial === serial)
+  const row = async (serial: string) =>
+    (await get<{ stations: Row[] }>('/fleet/stations')).stations.find((one) => one.serial === serial)
   const record = (query = '') => get<Entry[]>(`/fleet/record?limit=500${query}`)
   const now_s = () => Math.floor(fleet.clock.now() / 1000)
   const documentOf = (serial: string, fitness: string, code: string) => ({

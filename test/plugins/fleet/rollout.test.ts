@@ -72,7 +72,10 @@ async function stationsOf(rig: FleetRig, count: number, more: object = {}): Prom
     const station = await rig.station(serial, { state, document: documentOf(serial), command, ...more })
     all.set(serial, new Updatable(station))
   }
-  await rig.passes(async () => (await rig.get<unknown[]>('/fleet/stations')).length === count, 'the stations')
+  await rig.passes(
+    async () => (await rig.get<{ stations: unknown[] }>('/fleet/stations')).stations.length === count,
+    'the stations',
+  )
   return all
 }
 

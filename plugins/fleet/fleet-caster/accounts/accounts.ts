@@ -167,17 +167,24 @@ export class Accounts {
   }
 
   async #read(name: string): Promise<Row | undefined> {
-    const [row] = await this.#database.query<Row>(`select ${columns} from fleet_caster_account where name = $1`, [name])
-    return row
+    return (await this.#readAll([name])).get(name)
+  }
+
+  async #readAll(names: readonly string[]): Promise<Map<string, Row>> {
+    const rows = await this.#database.query<Row>(
+      `select ${columns} from fleet_caster_account where name = any($1::text[])`,
+      [names],
+    )
+    return new Map(rows.map((row) => [row.name, row]))
   }
 
   /** @param name undefined: notifications were lost, any account may have changed */
   async #heard(name: string | undefined): Promise<void> {
-    const names = name === undefined ? [...new Set([...this.#known.keys(), ...this.#connected()])] : [name]
+    const names = name === undefined ? [...this.#known.keys()] : [name]
+    const rows = await this.#readAll(names)
     for (const one of names) {
       const before = this.#known.get(one)?.row
-      if (!before && name === undefined) continue
-      const row = await this.#read(one)
+      const row = rows.get(one)
       if (row && before && Number(row.revision) === Number(before.revision)) this.#keep(row)
       else {
         this.#known.delete(one)

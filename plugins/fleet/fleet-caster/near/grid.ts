@@ -1,19 +1,10 @@
+import { earthRadius_m, greatCircle_m } from 'rtk-base/gnss'
 import type { LatLon } from 'rtk-base/services'
 
 const radians = Math.PI / 180
-/** Mean radius of the Earth, metres (IUGG). */
-const radius_m = 6_371_009
-const degree_m = radius_m * radians
+const degree_m = earthRadius_m * radians
 const rowsPerDegree = 1
 const columns = 360 * rowsPerDegree
-
-/** Distance on the sphere (haversine), metres: to 0.6 % that on the ellipsoid. */
-export function greatCircle_m(p: LatLon, q: LatLon): number {
-  const dLat = Math.sin(((q.lat - p.lat) * radians) / 2)
-  const dLon = Math.sin(((q.lon - p.lon) * radians) / 2)
-  const h = dLat * dLat + Math.cos(p.lat * radians) * Math.cos(q.lat * radians) * dLon * dLon
-  return 2 * radius_m * Math.asin(Math.min(1, Math.sqrt(h)))
-}
 
 const rowOf = (lat: number) => Math.floor((lat + 90) * rowsPerDegree)
 const columnOf = (lon: number) => ((Math.floor((lon + 180) * rowsPerDegree) % columns) + columns) % columns

@@ -1,8 +1,9 @@
+import { greatCircle_m } from 'rtk-base/gnss'
 import type { PluginContext } from 'rtk-base/plugin'
 import { type Choosing, type ChoosingRover, fleet, type LatLon, type NearMount } from 'rtk-base/services'
 import { type Bases, placeOf } from '../bases/bases.js'
 import type { Settings } from '../options.js'
-import { Grid, greatCircle_m } from './grid.js'
+import { Grid } from './grid.js'
 
 /** A rover that sends GGA more often is looked at so often. */
 const look_ms = 5_000

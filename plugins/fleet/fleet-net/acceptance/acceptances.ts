@@ -12,7 +12,8 @@ import { type Evidence, evidenceOf } from './evidence.js'
 import { type Outcome, outcomeOf } from './outcome.js'
 
 const look_ms = 60_000
-const most = 200
+/** Acceptance tests in one answer. */
+export const mostListed = 200
 const mostRunning = 10
 
 export interface Acceptance {
@@ -117,10 +118,12 @@ export class Acceptances {
     throw missing(id)
   }
 
-  /** The newest first. */
-  async list(): Promise<Acceptance[]> {
+  /** The newest first, without evidence. @param before only those with a lower id; 0: all @param serial of one station; undefined: of all */
+  async list({ before, serial }: { before: number; serial: string | undefined }): Promise<Acceptance[]> {
     const rows = await this.#database.query<Row>(
-      `select ${columns} from fleet_net_acceptance order by id desc limit ${most}`,
+      `select ${columns.replace(', evidence', ', null as evidence')} from fleet_net_acceptance
+       where ($1::bigint = 0 or id < $1) ${serial === undefined ? '' : 'and serial = $2'} order by id desc limit ${mostListed}`,
+      serial === undefined ? [before] : [before, serial],
     )
     return rows.map(acceptanceOf)
   }

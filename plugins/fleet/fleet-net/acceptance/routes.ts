@@ -2,7 +2,7 @@ import { ecefToGeodetic } from 'rtk-base/gnss'
 import type { PluginContext } from 'rtk-base/plugin'
 import { fleetAccess } from 'rtk-base/services'
 import { type Static, Type } from 'typebox'
-import { type Acceptance, type Acceptances, missing } from './acceptances.js'
+import { type Acceptance, type Acceptances, missing, mostListed } from './acceptances.js'
 import { Evidence } from './evidence.js'
 
 const Serial = Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$', description: 'Serial number of the station' })
@@ -65,8 +65,21 @@ export function acceptanceRoutes(ctx: PluginContext, acceptances: Acceptances): 
     method: 'GET',
     url: '/fleet/net/acceptance',
     config,
-    schema: { summary: 'The last 200 acceptance tests, the newest first', response: { 200: Type.Array(Summary) } },
-    handler: async () => (await acceptances.list()).map(summaryOf),
+    schema: {
+      summary: `Acceptance tests of all stations or of one, the newest first, ${mostListed} at a time`,
+      querystring: Type.Object(
+        {
+          serial: Type.Optional(Serial),
+          before: Type.Optional(Type.String({ pattern: '^\\d{1,12}$', description: '`id` of the last one before' })),
+        },
+        { additionalProperties: false },
+      ),
+      response: { 200: Type.Array(Summary) },
+    },
+    handler: async (request) => {
+      const { serial, before = '0' } = request.query as { serial?: string; before?: string }
+      return (await acceptances.list({ serial, before: Number(before) })).map(summaryOf)
+    },
   })
   ctx.http.route({
     method: 'GET',

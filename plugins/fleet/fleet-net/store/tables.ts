@@ -11,6 +11,7 @@ export const tables = [
      tried timestamptz,
      status text not null default '',
      reason text not null default '',
+     gone timestamptz,
      primary key (one, other));
    create index fleet_net_pair_other on fleet_net_pair (other);
    create index fleet_net_pair_due on fleet_net_pair (due);
@@ -43,6 +44,7 @@ export const tables = [
      windows int not null,
      primary key (one, other, day));
    create index fleet_net_day_other on fleet_net_day (other, day);
+   create index fleet_net_day_day on fleet_net_day (day);
    create table fleet_net_base (
      serial text primary key,
      state text not null,
@@ -57,8 +59,9 @@ export const tables = [
      judged timestamptz not null,
      cause jsonb not null,
      doubted_at timestamptz,
-     arp float8[] not null)`,
-  `create table fleet_net_acceptance (
+     window_begun timestamptz,
+     arp float8[] not null);
+   create table fleet_net_acceptance (
      id bigint generated always as identity primary key,
      serial text not null,
      begun timestamptz not null,
@@ -69,12 +72,7 @@ export const tables = [
      version text not null,
      outcome text not null default 'running',
      reason text not null default '',
-     evidence jsonb)`,
-  `alter table fleet_net_pair add column if not exists gone timestamptz;
-   alter table fleet_net_base add column if not exists window_begun timestamptz;
-   create index fleet_net_day_day on fleet_net_day (day);
-   update fleet_net_acceptance as test set outcome = 'undecided', reason = 'another test was begun', ended = begun
-     where outcome = 'running' and exists
-       (select 1 from fleet_net_acceptance as later where later.serial = test.serial and later.outcome = 'running' and later.id > test.id);
-   create unique index if not exists fleet_net_acceptance_running on fleet_net_acceptance (serial) where outcome = 'running'`,
+     evidence jsonb);
+   create unique index fleet_net_acceptance_running on fleet_net_acceptance (serial) where outcome = 'running';
+   create index fleet_net_acceptance_serial on fleet_net_acceptance (serial, id desc)`,
 ]

@@ -16,8 +16,10 @@ export const tables = [
      kind text not null,
      text text not null,
      actor text not null default '') partition by range (t);
-   create index fleet_event_serial on fleet_event (serial, t desc);
-   create index fleet_event_t on fleet_event (t desc);
+   create index fleet_event_t on fleet_event (t desc, id desc);
+   create index fleet_event_serial on fleet_event (serial, t desc, id desc);
+   create index fleet_event_kind on fleet_event (kind, t desc, id desc);
+   create index fleet_event_serial_kind on fleet_event (serial, kind, t desc, id desc);
    create table fleet_document (
      t timestamptz not null default now(),
      serial text not null,

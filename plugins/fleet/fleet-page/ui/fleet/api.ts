@@ -87,7 +87,7 @@ export interface PlanRequest {
   window?: { from: string; to: string }
 }
 export type RolloutState = 'running' | 'paused' | 'stopping' | 'stopped' | 'done'
-export interface Rollout {
+export interface ListedRollout {
   readonly id: number
   readonly name: string
   readonly state: RolloutState
@@ -95,6 +95,8 @@ export interface Rollout {
   readonly wave: number
   readonly created: number
   readonly by: string
+}
+export interface Rollout extends ListedRollout {
   readonly plan: PlanRequest
 }
 export const targetStates = ['waiting', 'measuring', 'asked', 'proving', 'done', 'failed', 'undone'] as const
@@ -104,6 +106,13 @@ export interface Target {
   readonly state: (typeof targetStates)[number]
   readonly reason: string
   readonly since: number
+}
+export interface ShownRollout {
+  readonly rollout: Rollout
+  readonly waves: number
+  readonly counts: Readonly<Partial<Record<Target['state'], number>>>
+  /** The first of each state. */
+  readonly targets: readonly Target[]
 }
 export interface Preview {
   readonly waves: readonly (readonly string[])[]
@@ -184,7 +193,17 @@ export interface RecordFilter {
 export const fleetApi = {
   about: () => json<About>('/fleet/page'),
   me: () => json<Me>('/fleet/me'),
-  stations: () => json<StationRow[]>('/fleet/stations'),
+  /** Every station, page by page. */
+  stations: async () => {
+    const all: StationRow[] = []
+    let after = ''
+    do {
+      const page = await json<{ stations: StationRow[]; next: string }>(`/fleet/stations?after=${part(after)}`)
+      all.push(...page.stations)
+      after = page.next
+    } while (after !== '')
+    return all
+  },
   station: (serial: string) => json<StationDetail>(stationUrl(serial)),
   document: (serial: string) => json<Json>(`${stationUrl(serial)}/document`),
   documents: (serial: string) => json<FormerDocument[]>(`${stationUrl(serial)}/documents`),
@@ -205,8 +224,12 @@ export const fleetApi = {
   people: () => json<Person[]>('/fleet/people'),
   addPerson: (user: string, role: FleetRole) => json<{ key: string }>('/fleet/people', post({ user, role })),
   removePerson: (user: string) => json<unknown>(`/fleet/people/${part(user)}`, remove),
-  rollouts: () => json<Rollout[]>('/fleet/rollouts'),
-  rollout: (id: number) => json<{ rollout: Rollout; targets: Target[] }>(`/fleet/rollouts/${id}`),
+  rollouts: () => json<ListedRollout[]>('/fleet/rollouts'),
+  rollout: (id: number) => json<ShownRollout>(`/fleet/rollouts/${id}`),
+  targets: (id: number, state: Target['state'], after: string) =>
+    json<{ targets: Target[]; next: string }>(
+      `/fleet/rollouts/${id}/targets?state=${state}${after && `&after=${part(after)}`}`,
+    ),
   preview: (plan: PlanRequest) => json<Preview>('/fleet/rollouts/preview', post(plan)),
   begin: (plan: PlanRequest) => json<Rollout>('/fleet/rollouts', post(plan)),
   step: (id: number, step: 'pause' | 'resume' | 'stop') => json<Rollout>(`/fleet/rollouts/${id}/${step}`, bare),
@@ -217,7 +240,8 @@ export const fleetApi = {
   newPassword: (name: string) =>
     json<{ password?: string }>(`/fleet/rovers/accounts/${part(name)}`, withBody('PATCH', { password: 'new' })),
   removeAccount: (name: string) => json<unknown>(`/fleet/rovers/accounts/${part(name)}`, remove),
-  delivery: (day: string) => json<{ bases: Delivered[] }>(`/fleet/delivery?day=${day}`),
+  delivery: (day: string, serial: string) =>
+    json<{ bases: Delivered[] }>(`/fleet/delivery?day=${day}&serial=${part(serial)}`),
   alerts: () => json<Alert[]>('/alerts'),
   notices: () => json<Notices>('/alerts/notices'),
   testAlerts: () => json<{ channel: string; accepted: boolean; reason: string }[]>('/alerts/test', bare),

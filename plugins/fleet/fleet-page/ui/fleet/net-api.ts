@@ -105,7 +105,7 @@ async function whole(): Promise<Net> {
 export const netApi = {
   whole,
   station: (serial: string) => json<StationNet>(`/fleet/net/stations/${part(serial)}`),
-  acceptances: () => json<Acceptance[]>('/fleet/net/acceptance'),
+  acceptances: (serial: string) => json<Acceptance[]>(`/fleet/net/acceptance?serial=${encodeURIComponent(serial)}`),
   acceptance: (id: number) => json<Acceptance & { evidence: Evidence | null }>(`/fleet/net/acceptance/${id}`),
   accept: (serial: string, hours: number) => json<Acceptance>('/fleet/net/acceptance', post({ serial, hours })),
   cancel: (id: number) => json<Acceptance>(`/fleet/net/acceptance/${id}`, { method: 'DELETE' }),

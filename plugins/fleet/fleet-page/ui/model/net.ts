@@ -1,5 +1,6 @@
 /** The net of a fleet on the map: lines between compared stations. Web Mercator (EPSG:3857). Pure. */
 
+import { greatCircle_m } from '../../../../../runtime/lib/gnss/geodesy.js'
 import type { Size } from '../../../../../runtime/lib/page/ui/model/axis.js'
 import type { StationRow } from '../fleet/api.js'
 import type { Judgement, Net, Pair } from '../fleet/net-api.js'
@@ -95,14 +96,6 @@ export function drawnNet({ contradicted, lines }: PlacedNet, view: View, size: S
   return { paths, counts, left, contradicted: shown }
 }
 
-/** Of a sphere with the area of the Earth, metres: half a percent is enough for a list. */
-const earth_m = 6_371_007
-
-/** Between two stations over ground, metres, by the haversine formula; undefined: the place of one is not known. */
-export function apart_m(one: StationRow | undefined, other: StationRow | undefined): number | undefined {
-  if (!one || !other || !hasPlace(one) || !hasPlace(other)) return undefined
-  const radians = Math.PI / 180
-  const half = (from: number, to: number) => Math.sin(((to - from) * radians) / 2) ** 2
-  const cosines = Math.cos(one.lat * radians) * Math.cos(other.lat * radians)
-  return 2 * earth_m * Math.asin(Math.min(1, Math.sqrt(half(one.lat, other.lat) + cosines * half(one.lon, other.lon))))
-}
+/** Between two stations over ground, metres; undefined: the place of one is not known. */
+export const apart_m = (one: StationRow | undefined, other: StationRow | undefined): number | undefined =>
+  one && other && hasPlace(one) && hasPlace(other) ? greatCircle_m(one, other) : undefined

@@ -4,16 +4,24 @@ import { Action } from '../../../../../runtime/lib/page/ui/parts/action.js'
 import { Card, FigureList, Tone, type ToneName } from '../../../../../runtime/lib/page/ui/parts/card.js'
 import { DataTable } from '../../../../../runtime/lib/page/ui/parts/data-table.js'
 import { Empty } from '../../../../../runtime/lib/page/ui/parts/empty.js'
+import { Form } from '../../../../../runtime/lib/page/ui/parts/form/form.js'
+import { useSubmit } from '../../../../../runtime/lib/page/ui/parts/form/submit.js'
 import { useLoaded, Waiting } from '../../../../../runtime/lib/page/ui/parts/loaded.js'
-import { fleetApi, type Rollout, type RolloutState, type Target, type targetStates } from '../fleet/api.js'
+import {
+  fleetApi,
+  type ListedRollout,
+  type Rollout,
+  type RolloutState,
+  type ShownRollout,
+  type Target,
+  type targetStates,
+} from '../fleet/api.js'
 import { may, newEntries } from '../fleet/live.js'
 import { t } from '../i18n/index.js'
 import { RolloutForm } from '../parts/rollout-form.js'
 import { place } from '../place.js'
 
 const again_ms = 3_000
-/** Stations of one state that are listed; the rest is counted. */
-const mostListed = 100
 const tones: Readonly<Record<RolloutState, ToneName>> = {
   running: 'waiting',
   paused: 'warning',
@@ -70,7 +78,7 @@ function AllRollouts() {
   )
 }
 
-const StateOf = ({ rollout: { state } }: { rollout: Rollout }) => (
+const StateOf = ({ rollout: { state } }: { rollout: ListedRollout }) => (
   <Tone tone={tones[state]}>{word('rollouts.state', state)}</Tone>
 )
 
@@ -99,7 +107,7 @@ function OneRollout({ id }: { id: number }) {
         </a>
       </p>
       <Waiting of={found}>
-        {({ rollout, targets }) => (
+        {({ rollout, waves, counts, targets }) => (
           <>
             <Card title={rollout.name}>
               <p role="status">
@@ -108,7 +116,7 @@ function OneRollout({ id }: { id: number }) {
               <FigureList
                 rows={[
                   [t('rollouts.what'), <span class="changed">{whatOf(rollout)}</span>],
-                  [t('rollouts.wave'), `${rollout.wave + 1} / ${Math.max(0, ...targets.map(({ wave }) => wave)) + 1}`],
+                  [t('rollouts.wave'), `${rollout.wave + 1} / ${waves}`],
                   [t('rollouts.begun'), moment(rollout.created)],
                   [t('rollouts.by'), rollout.by],
                   [t('rollouts.soak'), duration(rollout.plan.soak_s ?? 0)],
@@ -136,7 +144,7 @@ function OneRollout({ id }: { id: number }) {
                 </div>
               )}
             </Card>
-            <Targets targets={targets} />
+            <Targets id={id} counts={counts} first={targets} />
           </>
         )}
       </Waiting>
@@ -164,43 +172,60 @@ const order = [
   'done',
 ] as const satisfies (typeof targetStates)[number][]
 
-function Targets({ targets }: { targets: readonly Target[] }) {
-  const [isAll, setAll] = useState(false)
+type TargetsOf = { id: number; first: readonly Target[] } & Pick<ShownRollout, 'counts'>
+
+const Targets = ({ id, counts, first }: TargetsOf) => (
+  <Card title={t('rollouts.stations')}>
+    {order.map((state) => {
+      const count = counts[state] ?? 0
+      const own = first.filter((target) => target.state === state)
+      // Read again once there are more or fewer: a station is in one state only.
+      return count > 0 && <TargetsOfState key={`${state} ${count}`} {...{ id, state, count, first: own }} />
+    })}
+  </Card>
+)
+
+/** The first ones come with the rollout, again and again; the others when somebody asks for them. */
+function TargetsOfState({
+  id,
+  state,
+  count,
+  first,
+}: Omit<TargetsOf, 'counts'> & Pick<Target, 'state'> & { count: number }) {
+  const [page, setPage] = useState<{ targets: readonly Target[]; next: string }>()
+  const shown = page?.targets ?? first
+  const more = useSubmit(async () => {
+    const { targets, next } = await fleetApi.targets(id, state, page?.next ?? '')
+    setPage({ targets: [...(page?.targets ?? []), ...targets], next })
+    return ''
+  })
+  const isAll = page ? page.next === '' : shown.length >= count
   return (
-    <Card title={t('rollouts.stations')}>
-      {order.map((state) => {
-        const own = targets.filter((target) => target.state === state)
-        if (own.length === 0) return null
-        const shown = isAll ? own : own.slice(0, mostListed)
-        return (
-          <section key={state}>
-            <h3>
-              <Tone tone={targetTones[state]}>
-                {word('rollouts.target', state)}: {figure(own.length, 0)}
-              </Tone>
-            </h3>
-            <DataTable
-              label={word('rollouts.target', state)}
-              rows={shown}
-              keyOf={({ serial }) => serial}
-              columns={[
-                {
-                  name: t('station.serial'),
-                  isHead: true,
-                  cell: ({ serial }) => <a href={`#/station/${encodeURIComponent(serial)}`}>{serial}</a>,
-                },
-                { name: t('rollouts.wave'), isNumber: true, cell: ({ wave }) => wave + 1 },
-                { name: t('rollouts.reason'), cell: ({ reason }) => reason },
-              ]}
-            />
-            {shown.length < own.length && (
-              <button type="button" onClick={() => setAll(true)}>
-                {t('rollouts.more', { count: figure(own.length - shown.length, 0) })}
-              </button>
-            )}
-          </section>
-        )
-      })}
-    </Card>
+    <section>
+      <h3>
+        <Tone tone={targetTones[state]}>
+          {word('rollouts.target', state)}: {figure(count, 0)}
+        </Tone>
+      </h3>
+      <DataTable
+        label={word('rollouts.target', state)}
+        rows={shown}
+        keyOf={({ serial }) => serial}
+        columns={[
+          {
+            name: t('station.serial'),
+            isHead: true,
+            cell: ({ serial }) => <a href={`#/station/${encodeURIComponent(serial)}`}>{serial}</a>,
+          },
+          { name: t('rollouts.wave'), isNumber: true, cell: ({ wave }) => wave + 1 },
+          { name: t('rollouts.reason'), cell: ({ reason }) => reason },
+        ]}
+      />
+      {!isAll && (
+        <Form isForReaders label={t('rollouts.more', { count: figure(count - shown.length, 0) })} submission={more}>
+          {null}
+        </Form>
+      )}
+    </section>
   )
 }

@@ -15,7 +15,7 @@ import { outcomeTones } from './net-words.js'
 
 /** The acceptance tests of a station; an operator starts another. */
 export function AcceptanceCard({ serial }: { serial: string }) {
-  const load = useCallback(async () => (await netApi.acceptances()).filter((one) => one.serial === serial), [serial])
+  const load = useCallback(() => netApi.acceptances(serial), [serial])
   const tests = useLoaded(load)
   useEffect(() => {
     const timer = setInterval(tests.again, netAgain_ms)

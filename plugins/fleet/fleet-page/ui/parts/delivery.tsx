@@ -17,8 +17,8 @@ export function DeliveryCard({ serial }: { serial: string }) {
     )
     return Promise.all(
       wanted.map(async (day) => {
-        const { bases } = await fleetApi.delivery(day)
-        return { day, base: bases.find((one) => one.serial === serial) }
+        const { bases } = await fleetApi.delivery(day, serial)
+        return { day, base: bases[0] }
       }),
     )
   }, [serial])

@@ -1,0 +1,157 @@
+/** How many rows the queries of the fleet read, by the plan that PostgreSQL makes, on a fleet that has grown. */
+import t from 'tap'
+import { Acceptances } from '../../../plugins/fleet/fleet-net/acceptance/acceptances.js'
+import { tables as netTables } from '../../../plugins/fleet/fleet-net/store/tables.js'
+import { entries } from '../../../plugins/fleet/fleet-registry/store/events.js'
+import { partsFor, tables as registryTables } from '../../../plugins/fleet/fleet-registry/store/tables.js'
+import * as rollouts from '../../../plugins/fleet/fleet-rollout/store.js'
+import type { FleetQuery } from '../../../schemas/services.js'
+import { openDatabase } from '../../harness/peers/embedded-database.js'
+
+const database = await openDatabase()
+t.teardown(() => database.close())
+for (const step of [...registryTables, ...rollouts.tables, ...netTables]) await database.exec(step)
+const now = new Date('2026-11-30T12:00:00Z')
+const months = Array.from({ length: 14 }, (_, back) => new Date(Date.UTC(2026, 10 - back, 1)))
+for (const month of months) for (const sql of partsFor(month)) await database.exec(sql)
+// 400 days; a person does something once a day; many entries share a minute. Five times as much was measured once: the same.
+await database.exec(`
+  insert into fleet_event (t, serial, kind, text)
+    select date_trunc('minute', timestamptz '2026-11-30 12:00Z' - n * interval '675 s'), 'S' || (n * 7919 % 2000),
+      (array['contact', 'verdict', 'position', 'contact'])[1 + n % 4], 'text ' || n
+    from generate_series(1, 51200) as n;
+  insert into fleet_event (t, serial, kind, text, actor)
+    select timestamptz '2026-11-30 12:00Z' - n * interval '1 day', 'S' || n, 'person', 'added', 'anna' from generate_series(1, 400) as n;
+  insert into fleet_rollout (plan, actor, state, ended)
+    select '{"name":"an update"}', 'anna', 'done', timestamptz '2026-11-30 12:00Z' - n * interval '1 day' from generate_series(1, 10) as n;
+  insert into fleet_rollout (plan, actor) values ('{"name":"runs"}', 'anna');
+  insert into fleet_rollout_target (rollout, serial, wave, state, since, before)
+    select id, 'S' || n, n / 200, case when n % 100 = 0 then 'failed' else 'done' end, coalesce(ended, created), '{}'
+    from fleet_rollout cross join generate_series(1, 2000) as n;
+  insert into fleet_net_acceptance (serial, begun, until, actor, arp, version, outcome, evidence)
+    select 'S' || n % 1000, now(), now(), 'anna', '{1,2,3}', '1', 'accepted', '{}' from generate_series(1, 4000) as n;
+  analyze`)
+
+interface Plan {
+  readonly 'Node Type': string
+  readonly 'Actual Rows': number
+  readonly 'Actual Loops': number
+  readonly 'Rows Removed by Filter'?: number
+  readonly Plans?: readonly Plan[]
+}
+const rowsOf = ({ Plans = [], ...node }: Plan): number => {
+  const own = node['Node Type'].includes('Scan') ? node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0) : 0
+  return own * node['Actual Loops'] + Plans.reduce((sum, one) => sum + rowsOf(one), 0)
+}
+
+/** Answers queries, and counts the rows that their plans read from tables and indices. */
+class Counted {
+  rows = 0
+  readonly query: FleetQuery = async <R extends object>(sql: string, values: readonly unknown[] = []) => {
+    const explained = await database.query<{ 'QUERY PLAN': { Plan: Plan }[] }>(
+      `explain (analyze, format json) ${sql}`,
+      [...values],
+    )
+    this.rows += rowsOf(explained.rows[0]?.['QUERY PLAN'][0]?.Plan as Plan)
+    return (await database.query<R>(sql, [...values])).rows
+  }
+  readonly transaction = <T>(work: (query: FleetQuery) => Promise<T>) => work(this.query)
+}
+
+t.test('F8: a page of the record reads what it shows, whatever it is filtered by', async (t) => {
+  const most = 100
+  const before_s = Date.UTC(2026, 5, 1) / 1_000
+  const filters = {
+    all: {},
+    before: { before_s },
+    'of a station': { serial: 'S42' },
+    'of a rare kind': { kinds: ['person'] },
+    'of kinds': { kinds: ['person', 'position', 'verdict'] },
+    'of kinds before': { kinds: ['person', 'verdict'], before_s },
+    'of a station and a kind': { serial: 'S42', kinds: ['position'] },
+    'of a kind that is not there': { kinds: ['rollout'] },
+  }
+  for (const [name, filter] of Object.entries(filters)) {
+    const counted = new Counted()
+    const found = await entries(counted, { ...filter, beforeId: 0, most })
+    const shares = 'kinds' in filter ? filter.kinds.length : 1
+    // Each month's part of the table costs a look, and `unnest` is a scan, too.
+    t.ok(
+      counted.rows <= 2 * shares * most + 2 * months.length * shares,
+      `${name}: ${counted.rows} rows for ${found.length}`,
+    )
+    const times = found.map((row) => [row.t.getTime(), Number(row.id)] as const)
+    const sorted = [...times].sort(([a, m], [b, n]) => b - a || n - m)
+    t.strictSame(times, sorted, `${name}: the newest first`)
+  }
+})
+
+t.test('F5: pages have every entry once, also those of one second', async (t) => {
+  await database.exec(`insert into fleet_event (t, serial, kind, text)
+    select timestamptz '2026-11-30 11:59:59Z', 'BURST', (array['contact', 'verdict'])[1 + n % 2], n::text from generate_series(1, 250) as n`)
+  for (const kinds of [undefined, ['contact', 'verdict']]) {
+    const texts: string[] = []
+    let last: { before_s: number; beforeId: number } | undefined
+    for (;;) {
+      const page = await entries(new Counted(), { serial: 'BURST', kinds, beforeId: 0, most: 40, ...last })
+      texts.push(...page.map(({ text }) => text))
+      const end = page.at(-1)
+      if (!end || page.length < 40) break
+      last = { before_s: Math.floor(end.t.getTime() / 1_000), beforeId: Number(end.id) }
+    }
+    t.equal(new Set(texts).size, 250)
+    t.equal(texts.length, 250)
+  }
+})
+
+t.test('F8, F9: rollouts are read in parts', async (t) => {
+  const counted = new Counted()
+  const rowsFor = async <T>(read: Promise<T>) => {
+    counted.rows = 0
+    const found = await read
+    return { found, rows: counted.rows }
+  }
+  const list = await rowsFor(rollouts.rolloutList(counted, { before: 0, most: 10 }))
+  t.ok(list.rows <= 40, `${list.rows} rows for a list of ten`)
+  t.match(list.found[0], { name: 'runs', state: 'running' })
+  t.notOk('plan' in (list.found[0] ?? {}))
+  const next = await rollouts.rolloutList(counted, { before: 6, most: 3 })
+  t.strictSame(
+    next.map(({ id }) => Number(id)),
+    [5, 4, 3],
+  )
+  const live = await rowsFor(rollouts.liveRollouts(counted))
+  t.equal(live.found.length, 1, 'the one that runs')
+  const after = { wave: -1, serial: '' }
+  const page = await rowsFor(rollouts.targetPage(counted, 7, { state: 'failed', after, most: 5 }))
+  t.ok(page.rows <= 10 && page.found.length === 5, `${page.rows} rows for five stations`)
+  const last = page.found.at(-1)
+  const more = await rollouts.targetPage(counted, 7, { state: 'failed', after: last ?? after, most: 100 })
+  t.equal(new Set([...page.found, ...more].map(({ serial }) => serial)).size, 20)
+  const one = await rowsFor(rollouts.targetOf(counted, 7, 'S77'))
+  t.ok(one.rows <= 1 && one.found?.serial === 'S77')
+  const { counts, waves } = await rollouts.countsOf(counted, 7)
+  t.match([counts, waves], [{ failed: 20, done: 1_980 }, 11])
+  const back = await rowsFor(rollouts.sentBack(counted, now.getTime() / 1_000 - 90_000))
+  t.ok(back.found.length === 20 && back.rows <= 100, `${back.rows} rows for the stations that were told to go back`)
+})
+
+t.test('F9: a rollout is forgotten long after its end, one that runs never', async (t) => {
+  const counted = new Counted()
+  await rollouts.forget(counted, now.getTime() / 1_000 - 3 * 86_400 - 3_600)
+  const left = await rollouts.rolloutList(counted, { before: 0, most: 200 })
+  t.equal(left.length, 4)
+  t.match(left[0], { state: 'running' })
+  const { rows } = await database.query<{ n: number }>('select count(*)::int as n from fleet_rollout_target')
+  t.equal(rows[0]?.n, 8_000, 'with its stations')
+})
+
+t.test('F11: the acceptance tests of one station are found among those of all', async (t) => {
+  const counted = new Counted()
+  const ctx = { services: { use: () => counted } }
+  const acceptances = new Acceptances(ctx as never, { every_min: 30, window_min: 30 })
+  const found = await acceptances.list({ serial: 'S42', before: 0 })
+  t.equal(found.length, 4)
+  t.ok(counted.rows <= 8, `${counted.rows} rows`)
+  t.equal((await acceptances.list({ serial: 'S42', before: found[1]?.id ?? 0 })).length, 2)
+})
