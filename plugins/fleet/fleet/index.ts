@@ -1,4 +1,5 @@
-import { readPlainSync } from 'rtk-base/files'
+import { join } from 'node:path'
+import { disk, readPlainSync } from 'rtk-base/files'
 import { definePlugin, RtkError } from 'rtk-base/plugin'
 import { accounts, embeddedBroker, fleetAccess, fleetBroker, fleetDatabase } from 'rtk-base/services'
 import { Type } from 'typebox'
@@ -65,12 +66,20 @@ export default definePlugin({
         : undefined
     }
     const broker = new BrokerLink(ctx, target)
-    const database = new Database(ctx, async (events) => {
-      const url = options.databaseFile
-        ? readPlainSync(options.databaseFile, mostFile).toString().trim()
-        : options.database
-      return url ? openPostgres(url, events) : openEmbedded(ctx.dataDir('database').path, events)
-    })
+    const databaseUrl = () =>
+      options.databaseFile ? readPlainSync(options.databaseFile, mostFile).toString().trim() : options.database
+    const embedded = () => ctx.dataDir('database').path
+    const database = new Database(
+      ctx,
+      async (events) => {
+        const url = databaseUrl()
+        return url ? openPostgres(url, events) : openEmbedded(embedded(), events)
+      },
+      async () => {
+        const isThere = await disk.lstat(join(embedded(), 'PG_VERSION')).catch(() => undefined)
+        return databaseUrl() && isThere ? openEmbedded(embedded(), { notified() {}, ended() {} }) : undefined
+      },
+    )
     const people = new People(ctx, database)
     ctx.services.provide(fleetBroker, broker)
     ctx.services.provide(fleetDatabase, database)

@@ -2,6 +2,7 @@ import { badValue, type Dispose, type EventSource, guarded, type PluginContext, 
 import type { FleetDatabase, FleetQuery } from 'rtk-base/services'
 import { Backoff } from 'rtk-base/time'
 import type { Engine, OpenEngine } from './engine.js'
+import { tablesOf, takeOver } from './takeover.js'
 
 /** The connection that listens is asked this often for the lock of the leader, by the leader as well. */
 const lead_ms = 5_000
@@ -17,6 +18,9 @@ const migrationLock = 7_262_102
 
 type Heard = (payload: string | undefined) => unknown
 
+/** Opens the database that the fleet had before, for owners whose tables are new; undefined: there is none. */
+export type OpenFormer = () => Promise<Engine | undefined>
+
 interface Migration {
   readonly owner: string
   readonly steps: readonly string[]
@@ -27,6 +31,7 @@ interface Migration {
 export class Database implements FleetDatabase {
   readonly #ctx: PluginContext
   readonly #open: OpenEngine
+  readonly #openFormer: OpenFormer
   readonly #leading: EventSource<boolean>
   readonly #backoff = new Backoff({ first_ms: 500, longest_ms: 15_000, spread: [0.5, 1] })
   readonly #heard = new Map<string, Set<Heard>>()
@@ -39,9 +44,10 @@ export class Database implements FleetDatabase {
   #isAsking = false
   #isMigrating = false
 
-  constructor(ctx: PluginContext, open: OpenEngine) {
+  constructor(ctx: PluginContext, open: OpenEngine, openFormer: OpenFormer) {
     this.#ctx = ctx
     this.#open = open
+    this.#openFormer = openFormer
     this.#leading = ctx.event()
   }
 
@@ -141,15 +147,21 @@ export class Database implements FleetDatabase {
     this.#isMigrating = true
     const failed: Migration[] = []
     let reason = ''
+    let former: Promise<Engine | undefined> | undefined
+    const openFormer = () => {
+      former ??= this.#openFormer()
+      return former
+    }
     for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) {
       try {
-        await this.#migrate(next)
+        await this.#migrate(next, openFormer)
         next.done()
       } catch (error) {
         failed.push(next)
         reason = (error as Error).message
       }
     }
+    await former?.then((engine) => engine?.close()).catch(() => {})
     this.#isMigrating = false
     this.#waiting.push(...failed)
     if (failed.length === 0) {
@@ -163,11 +175,11 @@ export class Database implements FleetDatabase {
     this.#ctx.timers.after(tablesAgain_ms, () => this.#migrateAll())
   }
 
-  #migrate({ owner, steps }: Migration): Promise<void> {
+  #migrate({ owner, steps }: Migration, openFormer: OpenFormer): Promise<void> {
     return this.transaction(async (query) => {
       await query('select pg_advisory_xact_lock($1)', [migrationLock])
-      const rows = await query<{ step: number }>('select step from fleet_migration where owner = $1', [owner])
-      const done = new Set(rows.map(({ step }) => step))
+      const done = await stepsOf(query, owner)
+      const before = done.size === 0 ? new Set((await tablesOf(query)).map(({ name }) => name)) : undefined
       if (Math.max(-1, ...done) >= steps.length)
         this.#ctx.log.warn({ owner }, 'the database was made by a newer version: its additional tables are left alone')
       for (const [step, sql] of steps.entries()) {
@@ -175,6 +187,17 @@ export class Database implements FleetDatabase {
         for (const statement of sql.split(/;\s*\n/).filter((part) => part.trim() !== '')) await query(statement)
         await query('insert into fleet_migration (owner, step) values ($1, $2)', [owner, step])
       }
+      const former = before && (await openFormer())
+      if (!former) return
+      const formerSteps = await stepsOf(former.query, owner)
+      if (formerSteps.size === 0) return
+      if (formerSteps.size !== steps.length)
+        throw new Error(
+          `the embedded database has the tables of ${owner} of another version: start this version once without a database address`,
+        )
+      const made = (await tablesOf(query)).filter(({ name }) => !before.has(name))
+      const rows = await takeOver(former, query, made)
+      this.#ctx.log.info({ owner, rows }, 'the database takes over what the embedded database has')
     })
   }
 
@@ -232,6 +255,11 @@ export class Database implements FleetDatabase {
     this.#setLeads(false)
     await engine?.close().catch(() => {})
   }
+}
+
+async function stepsOf(query: FleetQuery, owner: string): Promise<Set<number>> {
+  const rows = await query<{ step: number }>('select step from fleet_migration where owner = $1', [owner])
+  return new Set(rows.map(({ step }) => step))
 }
 
 /**
