@@ -31,7 +31,7 @@ type Change = { serial: string; station: FleetStation | undefined; before: Fleet
 
 /** Broker, database and registry, shared by all instances. */
 export class FakeFleet {
-  readonly clock = new ManualClock(Date.now() + 3_600_000)
+  readonly clock: ManualClock
   readonly documents = new Map<string, Record<string, unknown>>()
   readonly stations = new Map<string, FleetStation>()
   readonly events: Omit<FleetEvent, 't_s'>[] = []
@@ -51,7 +51,9 @@ export class FakeFleet {
   /** Queries with this text wait. */
   held: { text: string; until: Promise<void>; waiting: number } | undefined
 
-  constructor(database: PGlite) {
+  /** @param utc_ms default: beyond the beginning of certificates that a test has just made */
+  constructor(database: PGlite, utc_ms = Date.now() + 3_600_000) {
+    this.clock = new ManualClock(utc_ms)
     this.#database = database
   }
 

@@ -23,6 +23,8 @@ import { FakeFleet } from './caster-rig.js'
 import { fleetStation } from './stations.js'
 
 const step_ms = 30_000
+/** The satellites of a test are those of this moment, not of the day on which it runs: some skies fix fewer ambiguities. */
+const sky_ms = Date.UTC(2026, 10, 21, 12)
 
 export interface NetRigOptions {
   readonly places: readonly Geodetic[]
@@ -44,7 +46,7 @@ export class NetRig {
 
   constructor(database: PGlite, { places, errors = {}, clocks }: NetRigOptions) {
     this.database = database
-    this.shared = new FakeFleet(database)
+    this.shared = new FakeFleet(database, sky_ms)
     this.streams = new NetStreams({ seed: 7, places, roughness: roughness.calm, ...(clocks && { clocks }) })
     this.arps = this.streams.truths.map((truth, n) =>
       roundEcef(offsetEnu(truth, errors[n] ?? { east: 0, north: 0, up: 0 })),

@@ -1,3 +1,4 @@
+import { Mutex } from 'async-mutex'
 import { Client, Pool, types } from 'pg'
 import type { FleetQuery } from 'rtk-base/services'
 import { type Engine, type EngineEvents, leaderLock, quoted } from './engine.js'
@@ -35,6 +36,9 @@ export async function openPostgres(url: string, events: EngineEvents): Promise<E
     idle_in_transaction_session_timeout: statement_ms,
   })
   const listener = new Client({ ...options, query_timeout: statement_ms + 1_000 })
+  /** One query after the other: `pg` will not queue them itself any more. */
+  const turn = new Mutex()
+  const tell = (sql: string, values: unknown[] = []) => turn.runExclusive(() => listener.query(sql, values))
   let isOver = false
   let holdsLock = false
   const end = async (reason: string) => {
@@ -81,13 +85,13 @@ export async function openPostgres(url: string, events: EngineEvents): Promise<E
         throw error
       }
     },
-    listen: async (channel) => void (await listener.query(`listen ${quoted(channel)}`)),
-    unlisten: async (channel) => void (await listener.query(`unlisten ${quoted(channel)}`)),
+    listen: async (channel) => void (await tell(`listen ${quoted(channel)}`)),
+    unlisten: async (channel) => void (await tell(`unlisten ${quoted(channel)}`)),
     async lead() {
       // A session keeps the lock until it ends, and would count it once more each time.
-      if (holdsLock) await listener.query('select 1')
+      if (holdsLock) await tell('select 1')
       else {
-        const { rows } = await listener.query('select pg_try_advisory_lock($1) as leads', [leaderLock])
+        const { rows } = await tell('select pg_try_advisory_lock($1) as leads', [leaderLock])
         holdsLock = rows[0].leads === true
       }
       return holdsLock
