@@ -110,7 +110,7 @@ export const areas: readonly Area[] = [
   },
   {
     name: 'router login',
-    code: ['guard', 'ladder', 'vault'].map((file) => `plugins/network/teltonika-router/credentials/${file}.ts`),
+    code: ['limits', 'note', 'ladder'].map((file) => `plugins/network/teltonika-router/credentials/${file}.ts`),
     tests: ['plugins/network/router/router-login', 'plugins/network/router/router-link'],
     sample: 12,
   },

@@ -88,8 +88,8 @@ export const equivalents: readonly Equivalent[] = [
     because: 'no two moments of the real clock are equal',
   },
   {
-    source: 'plugins/network/teltonika-router/credentials/guard.ts',
-    after: 'utc_ms < now.utc_ms',
+    source: 'plugins/network/teltonika-router/credentials/note.ts',
+    after: 'utc_ms >= now.utc_ms',
     because: 'what is of this millisecond counts from now either way',
   },
   {

@@ -67,7 +67,7 @@ export function addConsoleGroup(ctx: PluginContext, router: Router): void {
     if (field === 'user' && !/^\S{1,64}$/.test(value)) throw badValue('set_user takes one name of 1 to 64 characters')
     if (value === '' || value.length > 128) throw badValue('set_pswd takes a password of 1 to 128 characters')
     if (isProtected) {
-      const { user, pswd } = router.vault.default
+      const { user, pswd } = router.logins.default
       await router.protect({ user: user || 'admin', pswd, [field]: value })
       return `the ${field === 'user' ? 'user' : 'password'} is in the protected store`
     }

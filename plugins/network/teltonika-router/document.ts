@@ -38,7 +38,7 @@ export function routerBlock(ctx: Pick<PluginContext, 'info'>, router: Router): {
   }
   const config = () => {
     const wap = facts.get('accessPoint') ?? { bssid: '', ssid: '', pswd: '' }
-    const { user, pswd } = router.vault.default
+    const { user, pswd } = router.logins.default
     return { wap, default: { user, pswd }, 'wap-ssid': wap.ssid } satisfies Partial<RouterInfo>
   }
   return ctx.info.block('router', { static: identity, runtime, config })

@@ -1,9 +1,8 @@
 import { type EventSource, type PluginContext, RtkError } from 'rtk-base/plugin'
 import { type CellularRouter, routerErrors } from 'rtk-base/services'
-import { LoginGuard } from './credentials/guard.js'
 import { CredentialLadder, usersOf } from './credentials/ladder.js'
 import { CredentialLookup } from './credentials/lookup.js'
-import { Vault } from './credentials/vault.js'
+import { LoginNote } from './credentials/note.js'
 import { LinkMetrics } from './link/metrics.js'
 import { RouterLink } from './link/router-link.js'
 import type { RouterOptions } from './options.js'
@@ -22,14 +21,13 @@ const patience_ms = 15_000
 export class Router {
   readonly facts: RouterFacts
   readonly pin: CertificatePin
-  readonly vault: Vault
+  readonly logins: LoginNote
   readonly lookup: CredentialLookup
   readonly parameters: RouterParameters
   readonly onState: EventSource<void>
   /** The host that the router pings was changed. */
   readonly onPingHost: EventSource<void>
   readonly #ctx: PluginContext
-  readonly #guard: LoginGuard
   readonly #metrics: LinkMetrics
   #link: RouterLink | undefined
   #arrival: Arrival | undefined
@@ -39,11 +37,10 @@ export class Router {
     this.#ctx = ctx
     this.facts = new RouterFacts(ctx.clock)
     this.pin = new CertificatePin(ctx.store)
-    this.vault = new Vault(ctx.store.protected)
+    this.logins = new LoginNote(ctx.store.protected, ctx.clock)
     this.lookup = new CredentialLookup(ctx, options)
     this.onState = ctx.event<void>()
     this.onPingHost = ctx.event<void>()
-    this.#guard = new LoginGuard(ctx.store.protected, ctx.clock)
     this.parameters = new RouterParameters(ctx, {
       credentials: () => this.tryCredentials(),
       pingHost: () => this.#applyPing(),
@@ -59,12 +56,11 @@ export class Router {
    */
   async start(url: string, defaults: readonly Credentials[]): Promise<void> {
     await this.pin.load(url)
-    await this.vault.load()
-    await this.#guard.load(this.vault.worked ? [this.vault.default] : [])
+    await this.logins.load()
     const arrival = new Arrival({
       ctx: this.#ctx,
       url,
-      guard: this.#guard,
+      logins: this.logins,
       facts: this.facts,
       pingReboot: () => this.parameters.pingReboot,
       pingWritten: () => this.onPingHost.emit(),
@@ -76,8 +72,7 @@ export class Router {
     await arrival.load()
     const ladder = new CredentialLadder({
       log: this.#ctx.log,
-      guard: this.#guard,
-      vault: this.vault,
+      note: this.logins,
       lookup: this.lookup,
       override: () => this.parameters.override,
       defaults,
@@ -139,21 +134,22 @@ export class Router {
   /** Of the credentials that are in use, or that would be tried first. */
   get credentials(): Credentials {
     const { override } = this.parameters
-    return this.#link?.credentials ?? (override.pswd === '' ? this.vault.default : override)
+    return this.#link?.credentials ?? (override.pswd === '' ? this.logins.default : override)
   }
 
   /** A person set credentials: they are tried at once, even if rejected before. */
   tryCredentials(): void {
     const { user, pswd } = this.parameters.override
-    const set = [...usersOf(user).map((one) => ({ user: one, pswd })), this.vault.default]
-    void Promise.all(set.map((pair) => this.#guard.retry(pair)))
+    const set = [...usersOf(user).map((one) => ({ user: one, pswd })), this.logins.default]
+    void this.logins
+      .forgive(set)
       .catch((error: unknown) => this.#ctx.log.warn({ err: error }, 'the list of failed logins could not be stored'))
       .then(() => this.#link?.retry(true))
   }
 
   /** Credentials for the protected store. */
   async protect(credentials: Credentials): Promise<void> {
-    await this.vault.set(credentials, false)
+    await this.logins.setDefault(credentials)
     this.tryCredentials()
   }
 

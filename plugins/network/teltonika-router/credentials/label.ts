@@ -1,36 +1,20 @@
 /**
- * The text of a router's QR label: `WIFI:` and `KEY:value;` pairs. Values escape `\ ; , : "` with
+ * The text of a router's QR label: `WIFI:` and `KEY:value;` pairs, in print order. Values escape `\ ; , : "` with
  * a backslash, as Wi-Fi QR codes do.
  */
-export interface RouterLabel {
-  /** `S` */
-  ssid: string
-  /** `P` */
-  wifiPswd: string
-  /** `SN` */
-  serial: string
-  /** `I` */
-  imei: string
-  /** `M`, upper case with colons */
-  macaddr: string
-  /** `U` */
-  user: string
-  /** `PW` */
-  pswd: string
-  /** `B`: the production batch */
-  batch: string
-}
-
-const keys = {
+const names = {
   S: 'ssid',
   P: 'wifiPswd',
   SN: 'serial',
   I: 'imei',
+  /** Upper case; in `RouterLabel` with colons. */
   M: 'macaddr',
   U: 'user',
   PW: 'pswd',
+  /** The production batch. */
   B: 'batch',
 } as const
+export type RouterLabel = Record<(typeof names)[keyof typeof names], string>
 const longest = 1_024
 
 /** A field begins at the text's begin or behind a `;`, with one of the known keys: a value may hold an unescaped `;`. */
@@ -44,21 +28,12 @@ export function parseLabel(text: string): RouterLabel | undefined {
   // Escaped characters are taken out of the way first, as private-use characters, so that none of them parts a field.
   const hidden = trimmed.slice('WIFI:'.length).replace(escaped, (_all, one: string) => hide(one))
   const begins = [...hidden.matchAll(fieldBegin)]
-  const label: RouterLabel = {
-    ssid: '',
-    wifiPswd: '',
-    serial: '',
-    imei: '',
-    macaddr: '',
-    user: '',
-    pswd: '',
-    batch: '',
-  }
+  const label = Object.fromEntries(Object.values(names).map((name) => [name, ''])) as RouterLabel
   for (const [index, begin] of begins.entries()) {
     const end = begins[index + 1]?.index ?? hidden.length
     const raw = hidden.slice(begin.index + begin[0].length, end)
     const value = shown(index === begins.length - 1 ? raw.replace(/;{1,2}$/, '') : raw)
-    const name = keys[begin[1] as keyof typeof keys]
+    const name = (names as Record<string, keyof RouterLabel>)[String(begin[1])]
     if (name !== undefined) label[name] = value
   }
   label.macaddr = label.macaddr
@@ -70,18 +45,12 @@ export function parseLabel(text: string): RouterLabel | undefined {
 
 /** The text of a label, in print order; unknown fields are omitted. */
 export function labelText(label: RouterLabel): string {
-  const { ssid, wifiPswd, serial, imei, macaddr, user, pswd, batch } = label
-  const fields: [string, string][] = [
-    ['T', ssid === '' ? '' : wifiPswd === '' ? 'nopass' : 'WPA'],
-    ['S', ssid],
-    ['P', wifiPswd],
-    ['SN', serial],
-    ['I', imei],
-    ['M', macaddr.replaceAll(':', '')],
-    ['U', user],
-    ['PW', pswd],
-    ['B', batch],
-  ]
+  const wifi = label.ssid === '' ? '' : label.wifiPswd === '' ? 'nopass' : 'WPA'
+  const printed = { ...label, macaddr: label.macaddr.replaceAll(':', '') }
+  const fields = [['T', wifi], ...Object.entries(names).map(([key, name]) => [key, printed[name]])] as [
+    string,
+    string,
+  ][]
   const written = fields.filter(([, value]) => value !== '').map(([key, value]) => `${key}:${withEscapes(value)};`)
   return `WIFI:${written.join('')}`
 }

@@ -2,8 +2,8 @@ import { type EventSource, LogLimit, type PluginContext, RtkError } from 'rtk-ba
 import type { RouterLinkState } from 'rtk-base/schemas'
 import { routerErrors } from 'rtk-base/services'
 import { anySignal, Backoff } from 'rtk-base/time'
-import { guardLimits } from '../credentials/guard.js'
 import type { Candidate, CredentialLadder } from '../credentials/ladder.js'
+import { loginLimits } from '../credentials/limits.js'
 import { dialectOf, type Generation, generationOf } from '../operations/dialect.js'
 import type { Input, OperationName, Output } from '../operations/operations.js'
 import { Performer } from '../operations/performer.js'
@@ -24,7 +24,7 @@ const mostStrikes = 3
 const certificate_ms = 60_000
 /** The router wants a new password first: whether it has one by now. */
 const newPassword_ms = 60_000
-/** Between two looks at a locked router the wait of the guard counts, up to this. */
+/** Between two looks at a locked router the wait of the login limits counts, up to this. */
 const longestLocked_ms = 30 * 60_000
 
 const gone: ReadonlySet<string> = new Set(['RTK_ERR_ROUTER_OFFLINE'])
@@ -232,7 +232,7 @@ export class RouterLink {
     if (!(error instanceof RtkError) || this.#state !== 'online') return
     this.#answersGarbage = error.code === 'RTK_ERR_ROUTER_ANSWER'
     if (error.code === 'RTK_ERR_ROUTER_CERTIFICATE') this.#leave('otherCertificate', error.message, 1)
-    else if (error.code === 'RTK_ERR_ROUTER_LOGIN') this.#leave('silent', error.message, guardLimits.gap_ms)
+    else if (error.code === 'RTK_ERR_ROUTER_LOGIN') this.#leave('silent', error.message, loginLimits.gap.within_ms)
     else if (gone.has(error.code)) this.#leave('silent', error.message, this.#backoff.next())
     else if (passing.has(error.code)) {
       this.#report(error, label)
@@ -299,8 +299,7 @@ export class RouterLink {
     const step = await ladder.step(transport, byPerson, signal)
     if (!('candidate' in step)) {
       this.#byPerson ||= step.byPerson
-      const next_s = Math.ceil(step.wait_ms / 1000)
-      const next = ` (next attempt in ${next_s} s)`
+      const next = Number.isFinite(step.wait_ms) ? ` (next attempt in ${Math.ceil(step.wait_ms / 1000)} s)` : ''
       this.#leave('rejected', step.reason, Math.min(step.wait_ms, longestLocked_ms), { next })
       return
     }
@@ -363,7 +362,7 @@ export class RouterLink {
       // A person has to set another password first.
       this.#leave('rejected', message, newPassword_ms)
     } else if (code === 'RTK_ERR_STORE_WRITE') {
-      this.#leave('rejected', message, guardLimits.gap_ms, { isUnnoted: true })
+      this.#leave('rejected', message, loginLimits.gap.within_ms, { isUnnoted: true })
     } else {
       this.#answersGarbage = code === 'RTK_ERR_ROUTER_ANSWER'
       this.#leave('silent', message, this.#backoff.next())

@@ -1,7 +1,7 @@
 import { isIP } from 'rtk-base/link'
 import { type PluginContext, RtkError } from 'rtk-base/plugin'
-import type { LoginGuard } from '../credentials/guard.js'
 import { neighbourMac } from '../credentials/lookup.js'
+import type { LoginNote } from '../credentials/note.js'
 import type { IpBlock, OperationName, PingReboot } from '../operations/operations.js'
 import type { Performer } from '../operations/performer.js'
 import type { RouterFacts } from './facts.js'
@@ -13,7 +13,7 @@ const stored = { mac: 'router-mac', blockingSet: 'ip-blocking-set' }
 export interface ArrivalDeps {
   readonly ctx: Pick<PluginContext, 'log' | 'store' | 'process'>
   readonly url: string
-  readonly guard: LoginGuard
+  readonly logins: LoginNote
   readonly facts: RouterFacts
   /** How the ping reboot is to be. */
   pingReboot(): PingReboot
@@ -51,8 +51,6 @@ export class Arrival {
   /** Before a login: another MAC address is another router, which has seen none of the failed logins. */
   readonly meet = async (signal: AbortSignal): Promise<void> => {
     const seen = await neighbourMac(this.#deps.ctx.process, this.address, signal)
-    // A neighbour sees the station's own address; behind another router it may see that of a NAT.
-    this.#deps.guard.hasOwnAddress = seen !== ''
     if (seen === '' || seen === this.#mac) return
     if (this.#mac !== '') await this.#changed(seen)
     await this.#keep(seen)
@@ -108,9 +106,9 @@ export class Arrival {
   }
 
   async #changed(mac: string): Promise<void> {
-    const { ctx, guard, facts, replaced } = this.#deps
+    const { ctx, logins, facts, replaced } = this.#deps
     ctx.log.warn({ before: this.#mac, now: mac }, 'another router answers')
-    await guard.moved(this.#mac, mac)
+    await logins.anotherRouter()
     facts.clear()
     replaced()
   }

@@ -1,4 +1,4 @@
-/** Credentials: the ladder, the guard, the lookup, the label. */
+/** Credentials: the limits, the note, the ladder, the lookup, the label. */
 
 import { getEventListeners, once } from 'node:events'
 import { mkdtempSync, readFileSync } from 'node:fs'
@@ -8,10 +8,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
-import { guardLimits, LoginGuard } from '../../../../plugins/network/teltonika-router/credentials/guard.js'
 import { labelText, parseLabel } from '../../../../plugins/network/teltonika-router/credentials/label.js'
 import { CredentialLadder, type LadderDeps } from '../../../../plugins/network/teltonika-router/credentials/ladder.js'
-import { Vault } from '../../../../plugins/network/teltonika-router/credentials/vault.js'
+import {
+  attemptWait_ms,
+  loginLimits,
+  pairWait_ms,
+} from '../../../../plugins/network/teltonika-router/credentials/limits.js'
+import { LoginNote } from '../../../../plugins/network/teltonika-router/credentials/note.js'
 import type { Transport } from '../../../../plugins/network/teltonika-router/transport/call.js'
 import { BrokenOff } from '../../../../plugins/network/teltonika-router/transport/http.js'
 import { type PluginStore, RtkError } from '../../../../runtime/plugin.js'
@@ -38,487 +42,288 @@ const neighbour = { '127.0.0.1': '00:1e:42:aa:bb:cc' }
 const tried = (router: FakeRouter) => router.logins.map(({ user, pswd }) => `${user}:${pswd}`)
 const failures = (router: FakeRouter) => router.logins.filter(({ ok }) => !ok).length
 
-t.test('the guard', async (t) => {
-  const make = async (clock: ManualClock, store = new MemoryStore()) => {
-    const namespace = {
-      get: (key: string) => store.get('protected.test', key),
-      set: (key: string, value: unknown) => store.batch([{ namespace: 'protected.test', key, value }]),
-      batch: (values: Readonly<Record<string, unknown>>) =>
-        store.batch(Object.entries(values).map(([key, value]) => ({ namespace: 'protected.test', key, value }))),
-      entries: () => store.entries('protected.test'),
-    }
-    const guard = new LoginGuard(namespace, clock)
-    await guard.load()
-    return guard
-  }
+const hour_ms = 60 * minute_ms
+const day_ms = 24 * hour_ms
+const pair = (n: number | string) => ({ user: 'admin', pswd: `${n}` })
 
-  t.test('a clock that steps, or was never set, makes it no bolder', async (t) => {
-    for (const [name, before, after] of [
-      ['back', Date.UTC(2026, 5, 1), Date.UTC(2026, 4, 1)],
-      ['not set at all', 0, 5_000],
-      ['set after the restart', 0, Date.UTC(2026, 5, 1)],
-    ] as const) {
-      const store = new MemoryStore()
-      const guard = await make(new ManualClock(before), store)
-      for (let n = 0; n < guardLimits.automaticShared; n++) await guard.begin()
-      const next = await make(new ManualClock(after), store)
-      t.ok(next.wait_ms(false) > guardLimits.window_ms - 60_000, name)
-    }
-    const clock = new ManualClock()
-    const guard = await make(clock)
-    for (let n = 0; n < guardLimits.automaticShared; n++) await guard.begin()
-    clock.stepUtc(7 * 86_400_000)
-    t.ok(guard.wait_ms(false) > 0, 'a step while it runs')
-    t.ok(guard.wait_ms(true) <= guardLimits.gap_ms, 'a person has one attempt more')
-    await guard.begin()
-    t.ok(guard.wait_ms(true) > 0, 'and no second one')
-    await clock.advance(guardLimits.window_ms)
-    t.equal(guard.wait_ms(true), 0)
-  })
+/** The protected store of the plugin. */
+const namespaceOf = (store: MemoryStore) =>
+  ({
+    get: (key: string) => store.get('protected.test', key),
+    set: (key: string, value: unknown) => store.batch([{ namespace: 'protected.test', key, value }]),
+    batch: (values: Readonly<Record<string, unknown>>) =>
+      store.batch(Object.entries(values).map(([key, value]) => ({ namespace: 'protected.test', key, value }))),
+  }) as unknown as PluginStore
 
-  t.test(
-    'eight rejections in a day and nine in a year are the end, but for a person and for what once worked',
-    async (t) => {
-      const clock = new ManualClock()
-      const right = { user: 'admin', pswd: 'right' }
-      const guard = await make(clock)
-      await guard.succeeded(right)
-      guard.hasOwnAddress = true
-      t.ok(guardLimits.total < 10, 'the tenth one blocks')
-      const pair = (n: number) => ({ user: 'admin', pswd: `wrong-${n}` })
-      for (let n = 0; n < guardLimits.total; n++) {
-        if (n === guardLimits.daily) {
-          t.ok(guard.pairWait_ms(pair(n), false) > guardLimits.day_ms / 4, 'the ninth waits for the next day')
-          await clock.advance(guardLimits.day_ms)
-        }
-        t.equal(guard.pairWait_ms(pair(n), false), 0, `attempt ${n}`)
-        await guard.begin()
-        await guard.rejected(pair(n))
-        await clock.advance(guardLimits.window_ms)
-      }
-      await clock.advance(2 * guardLimits.day_ms)
-      t.ok(guard.pairWait_ms(pair(99), false) > guardLimits.total_ms / 2)
-      t.equal(guard.pairWait_ms(pair(99), true), 0, 'a person is heard')
-      t.equal(guard.pairWait_ms(right, false), 0, 'what once worked may be right again')
-      await guard.succeeded(right)
-      t.equal(guard.pairWait_ms(pair(99), false), 0)
-    },
-  )
+/** As after a start of the service. */
+async function noteOf(clock: ManualClock, store = new MemoryStore()): Promise<LoginNote> {
+  const note = new LoginNote(namespaceOf(store), clock)
+  await note.load()
+  return note
+}
+const attempts = async (note: LoginNote, count: number) => {
+  for (let n = 0; n < count; n++) await note.begin()
+}
+const rejection = async (note: LoginNote, credentials: { user: string; pswd: string }) => {
+  await note.begin()
+  await note.rejected(credentials)
+}
+const outcomes = (note: LoginNote) => note.attempts.map(({ outcome }) => outcome)
 
-  t.test('attempts without an answer count in their hour, and no longer', async (t) => {
-    const clock = new ManualClock()
-    const guard = await make(clock)
-    guard.hasOwnAddress = true
-    const pair = { user: 'admin', pswd: 'any' }
-    for (let hour = 0; hour < 30; hour++) {
-      for (let n = 0; n < guardLimits.automatic; n++) {
-        t.equal(guard.pairWait_ms(pair, false), 0)
-        await guard.begin()
-        await clock.advance(guardLimits.gap_ms)
-      }
-      t.ok(guard.pairWait_ms(pair, false) > guardLimits.window_ms / 2, 'never eight in an hour')
-      await clock.advance(guardLimits.window_ms)
-    }
-    t.match(guard.attempts, { rejected: 0 })
-  })
+t.test('the login limits', async (t) => {
+  const { gap, automatic, withPerson, rejections, sinceLogin } = loginLimits
 
-  t.test(
-    'a password that once worked is tried again after 6 h, 12 h and then every day; another one less often',
-    async (t) => {
-      const hour_ms = 60 * minute_ms
-      for (const [worked, hours] of [
-        [true, [6, 12, 24, 24, 24]],
-        [false, [12, 24, 48, 96]],
-      ] as const) {
-        const clock = new ManualClock()
-        const store = new MemoryStore()
-        const pair = { user: 'admin', pswd: 'right' }
-        let guard = await make(clock, store)
-        guard.hasOwnAddress = true
-        if (worked) await guard.succeeded(pair)
-        for (const wait of hours) {
-          await guard.begin()
-          await guard.rejected(pair)
-          guard = await make(clock, store)
-          t.equal(guard.pairWait_ms(pair, false), wait * hour_ms, 'over a restart too')
-          await clock.advance(wait * hour_ms)
-          t.equal(guard.pairWait_ms(pair, false), 0)
-        }
-      }
-    },
-  )
-
-  t.test(
-    'two stations at one address make eight attempts an hour, the tenth blocks; 10 s lie between two',
-    async (t) => {
-      for (const [hasOwnAddress, automatic, withPerson] of [
-        [false, 3, 4],
-        [true, 7, 8],
-      ] as const) {
-        const clock = new ManualClock()
-        const guard = await make(clock)
-        guard.hasOwnAddress = hasOwnAddress
-        /** As many as it allows within half an hour. */
-        const attempts = async (byPerson: boolean) => {
-          let count = 0
-          for (const end_ms = clock.monotonic() + 30 * minute_ms; clock.monotonic() < end_ms; ) {
-            const wait_ms = guard.wait_ms(byPerson)
-            if (wait_ms > 0) await clock.advance(Math.min(wait_ms, end_ms - clock.monotonic()))
-            else {
-              await guard.begin()
-              count++
-              t.equal(guard.wait_ms(true) < 10_000, false, 'never two within 10 s')
-            }
+  t.test('no sequence of events gets past one of them', async (t) => {
+    t.ok(withPerson.most < 10 && rejections.most < 10 && sinceLogin < 10, 'the tenth one blocks')
+    const event = fc.oneof(
+      { weight: 6, arbitrary: fc.record({ pswd: fc.integer({ min: 0, max: 30 }), byPerson: fc.boolean() }) },
+      { weight: 1, arbitrary: fc.constantFrom('restart', 'another router') },
+      { weight: 3, arbitrary: fc.integer({ min: 1, max: 20 * hour_ms }) },
+    )
+    const run = fc.asyncProperty(fc.array(event, { maxLength: 80 }), async (events) => {
+      const [clock, store] = [new ManualClock(), new MemoryStore()]
+      let note = await noteOf(clock, store)
+      const [all_ms, automatic_ms]: [number[], number[]] = [[], []]
+      let thisRouter = 0
+      for (const one of events) {
+        if (typeof one === 'number') await clock.advance(one)
+        else if (one === 'restart') note = await noteOf(clock, store)
+        else if (one === 'another router') {
+          await note.anotherRouter()
+          thisRouter = 0
+        } else if (typeof one === 'object') {
+          if (pairWait_ms(note, pair(one.pswd), one.byPerson) > 0) continue
+          await rejection(note, pair(one.pswd))
+          all_ms.push(clock.monotonic())
+          thisRouter++
+          if (!one.byPerson) {
+            automatic_ms.push(clock.monotonic())
+            t.ok(thisRouter <= sinceLogin, 'since a login that worked')
+            const inDay = all_ms.filter((at_ms) => at_ms > clock.monotonic() - day_ms)
+            t.ok(inDay.length <= rejections.most, 'in a day')
           }
-          return count
+          const within = (times_ms: number[], ms: number) => times_ms.filter((at) => at > clock.monotonic() - ms).length
+          t.ok(within(all_ms, hour_ms) <= withPerson.most && within(all_ms, gap.within_ms) <= 1)
+          if (!one.byPerson) t.ok(within(all_ms, hour_ms) <= automatic.most)
         }
-        t.equal(await attempts(false), automatic)
-        t.equal(await attempts(true), withPerson - automatic, 'a person has one more')
       }
-    },
-  )
-
-  t.test(
-    'an attempt that stands in the future, as the clock was wrong then, counts for an hour from now',
-    async (t) => {
-      const store = new MemoryStore()
-      const wrong = await make(new ManualClock(Date.UTC(2036, 0, 1)), store)
-      for (let n = 0; n < guardLimits.automaticShared; n++) await wrong.begin()
-      await wrong.rejected({ user: 'admin', pswd: 'x' })
-      const clock = new ManualClock(Date.UTC(2026, 5, 1))
-      const guard = await make(clock, store)
-      t.equal(guard.wait_ms(false), 60 * minute_ms)
-      t.equal(guard.pairWait_ms({ user: 'admin', pswd: 'x' }, false), guardLimits.again_ms)
-      await clock.advance(60 * minute_ms)
-      t.equal(guard.wait_ms(false), 0)
-    },
-  )
-
-  t.test('pairs are counted apart: by user and by password', async (t) => {
-    const clock = new ManualClock()
-    const guard = await make(clock)
-    await guard.begin()
-    await guard.rejected({ user: 'admin', pswd: 'x' })
-    await clock.advance(guardLimits.gap_ms)
-    const rests = (user: string, pswd: string) => guard.pairWait_ms({ user, pswd }, false) > 0
-    t.ok(rests('admin', 'x'))
-    for (const [user, pswd] of [
-      ['root', 'x'],
-      ['admin', 'y'],
-      ['admi', 'nx'],
-    ] as const) {
-      t.notOk(rests(user, pswd), `${user}:${pswd}`)
-      t.equal(guard.rejections({ user, pswd }), 0)
-    }
+    })
+    await fc.assert(run, { numRuns: 100 })
   })
 
-  t.test('what an older version stored counts, a damaged count is one rejection', async (t) => {
-    const pair = { user: 'admin', pswd: 'x' }
-    const clock = new ManualClock()
-    const store = new MemoryStore()
-    const first = await make(clock, store)
-    await first.begin()
-    await first.rejected(pair)
-    await first.begin()
-    await first.rejected(pair)
-    t.equal((await make(clock, store)).rejections(pair), 2)
-    const [[key] = []] = Object.entries((await store.get('protected.test', 'failed-logins')) as object)
-    for (const [value, count] of [
-      [clock.now(), 1],
-      [{ utc_ms: clock.now(), count: 'x' }, 1],
-      [{ utc_ms: clock.now(), count: -1 }, 1],
-      [{ utc_ms: clock.now(), count: 1 }, 1],
-      [{ utc_ms: clock.now(), count: 3 }, 3],
-    ] as const) {
-      await store.batch([{ namespace: 'protected.test', key: 'failed-logins', value: { [key as string]: value } }])
-      const guard = await make(clock, store)
-      t.equal(guard.rejections(pair), count, JSON.stringify(value))
-    }
-  })
-
-  t.test('"Access denied" means the pair when it comes again after a minute, and only then', async (t) => {
-    const clock = new ManualClock()
-    await clock.advance(10 * minute_ms)
-    const guard = await make(clock)
-    const pair = { user: 'admin', pswd: 'x' }
-    t.equal(guard.denied(pair), false)
-    t.equal(guard.pairWait_ms(pair, false), guardLimits.denied_ms)
-    await clock.advance(guardLimits.denied_ms - 1)
-    t.equal(guard.denied(pair), false)
-    await clock.advance(1)
-    t.equal(guard.denied({ ...pair, pswd: 'y' }), false, 'another pair')
-    t.equal(guard.denied(pair), true)
-    await guard.retry(pair)
-    t.equal(guard.denied(pair), false, 'a person said that it is right')
-  })
-
-  t.test('an attempt counts for its hour to the millisecond', async (t) => {
-    const clock = new ManualClock()
-    const guard = await make(clock)
-    for (let n = 0; n < guardLimits.automaticShared; n++) await guard.begin()
-    await clock.advance(guardLimits.window_ms - 1)
-    t.equal(guard.wait_ms(false), 1)
-    await clock.advance(1)
-    t.equal(guard.wait_ms(false), 0)
-    await guard.rejected({ user: 'admin', pswd: 'x' })
-    await clock.advance(guardLimits.total_ms - guardLimits.window_ms)
-    t.same(guard.attempts, { rejected: 0, unanswered: 0 }, 'a year later')
-  })
-
-  t.test('what cannot be counted durably is not tried twice, and does not count', async (t) => {
-    const store = new MemoryStore()
-    const clock = new ManualClock()
-    const guard = await make(clock, store)
-    store.batch = async () => {
-      throw new Error('the disk is full')
-    }
-    await guard.begin()
-    for (let n = 0; n < 10; n++) await t.rejects(guard.begin(), /full/)
-    t.equal(guard.wait_ms(false), guardLimits.gap_ms, 'that of the first one')
-    t.match(guard.attempts, { unanswered: 1 })
-  })
-
-  t.test('the pair that worked comes before what was entered, unless a person has just entered it', async (t) => {
-    const kept = { user: 'admin', pswd: 'kept' }
-    for (const [worked, byPerson, first] of [
-      [true, false, 'kept'],
-      [true, true, 'entered'],
-      [false, false, 'entered'],
-      [false, true, 'entered'],
-    ] as const) {
-      const guard = await make(new ManualClock())
-      if (worked) await guard.succeeded(kept)
-      const logins: string[] = []
-      const transport = {
-        login: async ({ pswd }: { pswd: string }) => {
-          logins.push(pswd)
-          return 'denied'
-        },
-      }
-      const deps = {
-        guard,
-        log: console,
-        loggedIn() {},
-        defaults: [],
-        mac: () => '',
-        lookup: { find: async () => undefined },
-      }
-      const known = { vault: { default: kept }, override: () => ({ user: 'admin', pswd: 'entered' }) }
-      const ladder = new CredentialLadder({ ...deps, ...known } as unknown as LadderDeps)
-      await ladder.step(transport as unknown as Transport, byPerson, signalOff)
-      t.strictSame(
-        logins,
-        [first],
-        `${worked ? 'it worked' : 'it never worked'}${byPerson ? ', entered just now' : ''}`,
-      )
-    }
-  })
-
-  t.test('the numbers: what is counted, for how long', async (t) => {
-    const [hour_ms, day_ms] = [60 * minute_ms, 1_440 * minute_ms]
-    const clock = new ManualClock()
-    const guard = await make(clock)
-    guard.hasOwnAddress = true
-    const pair = (n: number) => ({ user: 'admin', pswd: `wrong-${n}` })
-    await guard.begin()
-    t.equal(guard.wait_ms(true), 10_000, 'between two attempts')
-    await guard.rejected(pair(0))
-    t.equal(guard.pairWait_ms(pair(0), true), 12 * hour_ms, 'for a person too')
+  t.test('the numbers: what counts, for how long', async (t) => {
+    const [clock, right] = [new ManualClock(), pair('right')]
+    const note = await noteOf(clock)
+    await note.succeeded(right, false)
+    await rejection(note, pair(0))
+    t.equal(attemptWait_ms(note, true), 10_000, 'between two attempts')
+    t.equal(pairWait_ms(note, pair(0), true), 12 * hour_ms, 'of a pair, for a person too')
     for (let n = 1; n < 8; n++) {
       await clock.advance(2 * hour_ms)
-      t.equal(guard.pairWait_ms(pair(n), false), 0, `${n} rejections`)
-      await guard.begin()
-      await guard.rejected(pair(n))
+      t.equal(pairWait_ms(note, pair(n), false), 0, `${n} rejections`)
+      await rejection(note, pair(n))
     }
-    t.equal(guard.pairWait_ms(pair(8), true), 10_000)
-    t.equal(guard.pairWait_ms(pair(8), false), 10 * hour_ms, 'eight a day')
+    t.equal(pairWait_ms(note, pair(8), true), 10_000, 'a person is heard')
+    t.equal(pairWait_ms(note, pair(8), false), 10 * hour_ms, 'eight a day')
     await clock.advance(10 * hour_ms)
-    t.equal(guard.pairWait_ms(pair(8), false), 0)
-    await guard.begin()
-    await guard.rejected(pair(8))
-    t.equal(guard.pairWait_ms(pair(9), false), 364 * day_ms, 'nine a year')
-    t.same(guard.attempts, { rejected: 9, unanswered: 0 })
-    await clock.advance(364 * day_ms)
-    t.equal(guard.pairWait_ms(pair(9), false), 0)
-    t.same(guard.attempts, { rejected: 8, unanswered: 0 }, 'the first one is a year old')
+    t.equal(pairWait_ms(note, pair(8), false), 0)
+    await rejection(note, pair(8))
+    await clock.advance(365 * day_ms)
+    t.equal(pairWait_ms(note, pair(9), false), Number.POSITIVE_INFINITY, 'nine without a login that works')
+    t.same(
+      [pairWait_ms(note, pair(9), true), pairWait_ms(note, right, false)],
+      [0, 0],
+      'a person, and what once worked',
+    )
+    await note.succeeded(right, false)
+    t.equal(pairWait_ms(note, pair(9), false), 0)
   })
 
-  t.test('a pair rests twice as long each time, but no longer than a year', async (t) => {
+  t.test('seven attempts an hour, whatever became of them, and an eighth for a person', async (t) => {
     const clock = new ManualClock()
-    const guard = await make(clock)
-    const pair = { user: 'admin', pswd: 'x' }
-    for (let n = 0; n < 11; n++) await guard.rejected(pair)
-    t.equal(guard.pairWait_ms(pair, true), 365 * 1_440 * minute_ms)
-    t.equal(guard.rejections(pair), 11)
-    await guard.retry(pair)
-    t.same([guard.pairWait_ms(pair, true), guard.rejections(pair)], [0, 0], 'a person says that it is right')
+    const note = await noteOf(clock)
+    for (let hour = 0; hour < 3; hour++) {
+      for (const [byPerson, most] of [
+        [false, 7],
+        [true, 1],
+      ] as const) {
+        for (let n = 0; n < most; n++) {
+          t.equal(pairWait_ms(note, pair('any'), byPerson), 0)
+          await note.begin()
+          await clock.advance(gap.within_ms)
+        }
+        t.ok(pairWait_ms(note, pair('any'), byPerson) > hour_ms / 2)
+      }
+      await clock.advance(hour_ms - 8 * gap.within_ms - 1)
+      t.equal(attemptWait_ms(note, true), 1, 'to the millisecond')
+      await clock.advance(1 + 8 * gap.within_ms)
+    }
+  })
+
+  t.test(
+    'a pair that once worked is tried again after 6 h, 12 h and then every day; another one less often',
+    async (t) => {
+      for (const [worked, hours] of [
+        [true, [6, 12, 24, 24, 24]],
+        [false, [12, 24, 48, 96, 192]],
+      ] as const) {
+        const [clock, store] = [new ManualClock(), new MemoryStore()]
+        let note = await noteOf(clock, store)
+        if (worked) await note.succeeded(pair('x'), false)
+        for (const wait of hours) {
+          await rejection(note, pair('x'))
+          note = await noteOf(clock, store)
+          t.equal(pairWait_ms(note, pair('x'), false), wait * hour_ms, 'over a restart too')
+          await clock.advance(wait * hour_ms)
+          t.equal(pairWait_ms(note, pair('x'), false), 0)
+        }
+        await note.forgive([pair('x'), pair('unknown')])
+        t.equal(note.pair(pair('x')).rejectedInRow, 0, 'a person says that it is right')
+        t.equal((await noteOf(clock, store)).pair(pair('x')).rejectedInRow, 0)
+      }
+    },
+  )
+
+  t.test('another router has seen no rejection, but its MAC address wins no attempt', async (t) => {
+    const [clock, store] = [new ManualClock(), new MemoryStore()]
+    const note = await noteOf(clock, store)
+    for (let n = 0; n < rejections.most; n++) {
+      await rejection(note, pair(n))
+      await clock.advance(hour_ms)
+    }
+    await note.anotherRouter()
+    for (const now of [note, await noteOf(clock, store)]) {
+      t.same([now.rejectedSinceLogin, now.pair(pair(1)).rejectedInRow], [0, 0])
+      t.equal(pairWait_ms(now, pair(1), false), day_ms - rejections.most * hour_ms, 'the day goes on')
+    }
+    await clock.advance(day_ms)
+    await attempts(note, automatic.most)
+    await note.anotherRouter()
+    t.ok(attemptWait_ms(note, false) > hour_ms / 2, 'and the hour')
+  })
+})
+
+t.test('the note of the logins', async (t) => {
+  const { automatic } = loginLimits
+
+  t.test('a clock that steps, or was never set, makes the station no bolder', async (t) => {
+    const [june, first_ms] = [Date.UTC(2026, 5, 1), Date.UTC(2024, 0, 1)]
+    for (const [name, before, after, minutes] of [
+      ['later', june, june + 20 * minute_ms, 40],
+      ['back', june, Date.UTC(2026, 4, 1), 60],
+      ['far back', Date.UTC(2036, 0, 1), june, 60],
+      ['not set at all', 0, 5_000, 60],
+      ['set after the restart', 0, june, 60],
+      ['of 2024', first_ms, first_ms + 20 * minute_ms, 40],
+      ['of 2023', first_ms - 1, first_ms + 20 * minute_ms, 60],
+      ['in 2023', first_ms - 2, first_ms - 1, 60],
+    ] as const) {
+      const store = new MemoryStore()
+      const note = await noteOf(new ManualClock(before), store)
+      await attempts(note, automatic.most)
+      await note.rejected(pair('x'))
+      const next = await noteOf(new ManualClock(after), store)
+      t.equal(attemptWait_ms(next, false), minutes * minute_ms, name)
+      t.equal(pairWait_ms(next, pair('x'), false), 11 * hour_ms + minutes * minute_ms, name)
+    }
+    const clock = new ManualClock()
+    const note = await noteOf(clock)
+    await attempts(note, automatic.most)
+    clock.stepUtc(7 * day_ms)
+    t.ok(attemptWait_ms(note, false) > hour_ms / 2, 'a step while it runs')
+  })
+
+  t.test('pairs are told apart by user and by password', async (t) => {
+    const clock = new ManualClock()
+    const note = await noteOf(clock)
+    await rejection(note, { user: 'admin', pswd: 'x' })
+    for (const [user, pswd, count] of [
+      ['admin', 'x', 1],
+      ['root', 'x', 0],
+      ['admin', 'y', 0],
+      ['admi', 'nx', 0],
+    ] as const)
+      t.equal(note.pair({ user, pswd }).rejectedInRow, count, `${user}:${pswd}`)
   })
 
   t.test('32 pairs are remembered; the one that came up longest ago makes room', async (t) => {
-    const pair = (n: number) => ({ user: 'admin', pswd: `${n}` })
-    for (const [what, add, knows] of [
-      ['worked', 'succeeded', (guard: LoginGuard, n: number) => guard.worked(pair(n))],
-      ['was rejected', 'rejected', (guard: LoginGuard, n: number) => guard.rejections(pair(n)) > 0],
-    ] as const) {
+    const knows = (note: LoginNote) =>
+      Array.from({ length: 34 }, (_, n) => n).filter(
+        (n) => note.pair(pair(n)).worked || note.pair(pair(n)).rejectedInRow > 0,
+      )
+    for (const event of ['succeeded', 'rejected'] as const) {
       const store = new MemoryStore()
-      const guard = await make(new ManualClock(), store)
-      for (let n = 0; n < 32; n++) await guard[add](pair(n))
-      await guard[add](pair(0))
-      const known = async () => {
-        const next = await make(new ManualClock(), store)
-        const all = Array.from({ length: 34 }, (_, n) => n)
-        t.same(
-          all.filter((n) => knows(next, n)),
-          all.filter((n) => knows(guard, n)),
-          'over a restart too',
-        )
-        return all.filter((n) => !knows(guard, n))
-      }
-      t.same(await known(), [32, 33], what)
-      await guard[add](pair(32))
-      t.same(await known(), [1, 33], what)
+      const note = await noteOf(new ManualClock(), store)
+      for (let n = 0; n < 33; n++) await note[event](pair(n === 32 ? 0 : n), false)
+      await note[event](pair(32), false)
+      const expected = Array.from({ length: 33 }, (_, n) => n).filter((n) => n !== 1)
+      t.same([knows(note), knows(await noteOf(new ManualClock(), store))], [expected, expected], event)
     }
   })
 
-  t.test('what is stored counts from its time where both clocks were set by then, else from now', async (t) => {
-    const first_ms = Date.UTC(2024, 0, 1)
-    const left_ms = async (now_ms: number, entries: unknown) => {
-      const store = new MemoryStore()
-      await store.batch([{ namespace: 'protected.test', key: 'login-attempts', value: entries }])
-      return (await make(new ManualClock(now_ms), store)).wait_ms(false)
+  t.test('attempts are told apart by what became of them; what is damaged counts for nothing', async (t) => {
+    const [clock, store] = [new ManualClock(), new MemoryStore()]
+    const note = await noteOf(clock, store)
+    await note.succeeded(pair('known'), true)
+    await note.begin()
+    await rejection(note, pair('known'))
+    await rejection(note, pair('x'))
+    await note.begin()
+    await note.withdraw()
+    for (const now of [note, await noteOf(clock, store)]) {
+      t.same(outcomes(now), ['open', 'doubted', 'rejected'])
+      t.same([now.rejectedSinceLogin, now.default], [1, pair('known')])
     }
-    const thrice = (entry: unknown) => [entry, entry, entry]
-    for (const [name, now_ms, entries, minutes] of [
-      ['2024', first_ms + 20 * minute_ms, thrice([first_ms, 'open']), 40],
-      ['of this millisecond', first_ms, thrice([first_ms, 'open']), 60],
-      ['of 2023', first_ms + 20 * minute_ms, thrice([first_ms - 1, 'open']), 60],
-      ['in 2023', first_ms - 1, thrice([first_ms - 2, 'open']), 60],
-      ['in the future', first_ms + 20 * minute_ms, thrice([first_ms + 20 * minute_ms + 1, 'open']), 60],
-      ['as 0.2.0 stored it', first_ms + 20 * minute_ms, thrice(first_ms), 40],
-      ['no time', first_ms, thrice(['x', 'open']), 60],
-      ['two alone', first_ms + 20 * minute_ms, [first_ms, first_ms], 0],
-      ['damaged', first_ms, 'x', 0],
-    ] as const)
-      t.equal(await left_ms(now_ms, entries), minutes * minute_ms, name)
-  })
-
-  t.test('attempts are told apart by what became of them, over a restart too', async (t) => {
-    const store = new MemoryStore()
-    const clock = new ManualClock()
-    const guard = await make(clock, store)
-    const known = { user: 'admin', pswd: 'known' }
-    t.notOk(guard.worked(known))
-    await guard.load([known])
-    t.ok(guard.worked(known), 'a pair that another part of the station knows to have worked')
-    await guard.begin()
-    await guard.begin()
-    await guard.rejected(known)
-    await guard.begin()
-    await guard.rejected({ user: 'admin', pswd: 'x' })
-    await guard.begin()
-    await guard.withdraw()
-    t.same(guard.attempts, { rejected: 2, unanswered: 1 })
-    t.equal(guard.pairWait_ms(known, false), 60 * minute_ms * 6)
-    t.same((await make(clock, store)).attempts, { rejected: 2, unanswered: 1 })
-    const entries = (await store.get('protected.test', 'login-attempts')) as [number, string][]
-    t.same(
-      entries.map(([, outcome]) => outcome),
-      ['open', 'doubted', 'rejected'],
-    )
-    await store.batch([{ namespace: 'protected.test', key: 'login-attempts', value: [[clock.now(), 'what']] }])
-    t.same((await make(clock, store)).attempts, { rejected: 0, unanswered: 1 }, 'an outcome that nobody knows')
-    await guard.succeeded(known)
-    t.same(guard.attempts, { rejected: 0, unanswered: 0 })
-    t.same((await make(clock, store)).attempts, { rejected: 0, unanswered: 0 })
-  })
-
-  t.test('two routers are counted apart, a third one shares the count of the second', async (t) => {
-    const pair = { user: 'admin', pswd: 'x' }
-    const clock = new ManualClock()
-    const store = new MemoryStore()
-    let guard = await make(clock, store)
-    const count = async () => {
-      const { rejected, unanswered } = guard.attempts
-      guard = await make(clock, store)
-      t.same(guard.attempts, { rejected, unanswered }, 'over a restart too')
-      return rejected + unanswered
-    }
-    await guard.begin()
-    await guard.rejected(pair)
-    t.equal(guard.denied(pair), false)
-    await guard.moved('A', 'B')
-    t.equal(guard.pairWait_ms(pair, true), 0, 'B never saw the pair')
-    t.equal(await count(), 0)
-    await guard.begin()
-    await guard.begin()
-    await guard.moved('B', 'C')
-    t.equal(await count(), 2, 'C shares it with B')
-    await guard.moved('C', 'A')
-    t.equal(await count(), 1, 'A was here before')
-    await guard.moved('A', 'C')
-    t.equal(await count(), 2)
-    await clock.advance(guardLimits.total_ms)
-    await guard.begin()
-    await guard.moved('C', 'D')
-    t.equal(await count(), 0, 'a year later A is forgotten')
-    await guard.moved('D', 'E')
-    await guard.moved('E', 'C')
-    t.equal(await count(), 1, 'routers that were never tried take nobody’s place')
-    await store.batch([{ namespace: 'protected.test', key: 'login-attempts-before', value: { mac: 1, attempts: [] } }])
-    guard = await make(clock, store)
-    await guard.moved('C', 'D')
-    t.equal(await count(), 0, 'a damaged record is none')
-  })
-
-  t.test('a clock of "Access denied" begins with each login that works, and with each router', async (t) => {
-    const pair = { user: 'admin', pswd: 'x' }
-    for (const [what, forget] of [
-      ['a login that works', (guard: LoginGuard) => guard.succeeded({ user: 'admin', pswd: 'right' })],
-      ['another router', (guard: LoginGuard) => guard.moved('A', 'B')],
-      ['a rejection', (guard: LoginGuard) => guard.rejected(pair)],
+    await clock.advance(day_ms)
+    t.same([outcomes(note), note.rejectedSinceLogin], [[], 1], 'a day later')
+    await note.succeeded(pair('known'), false)
+    t.same([outcomes(note), note.rejectedSinceLogin, note.pair(pair('x')).rejectedInRow], [[], 0, 1])
+    for (const [key, value] of [
+      ['logins', { attempts: [{ utc_ms: 1, outcome: 'what' }], rejectedSinceLogin: 1, pairs: [] }],
+      ['default', { user: 'root' }],
     ] as const) {
-      const clock = new ManualClock()
-      const guard = await make(clock)
-      t.equal(guard.denied(pair), false)
-      t.equal(guard.pairWait_ms(pair, true), minute_ms)
-      await clock.advance(minute_ms)
-      await forget(guard)
-      t.equal(guard.denied(pair), false, what)
+      await store.batch([{ namespace: 'protected.test', key, value }])
+      const next = await noteOf(clock, store)
+      if (key === 'logins') t.same([outcomes(next), next.rejectedSinceLogin], [[], 0])
+      else t.same(next.default, { user: '', pswd: '' }, 'half of a pair is none')
     }
   })
 
-  t.test('a login is made when its count is durable, not before', async (t) => {
+  t.test('what cannot be noted durably is not tried twice', async (t) => {
     const store = new MemoryStore()
-    const guard = await make(new ManualClock(), store)
-    let [counted, isFull] = [() => {}, false]
-    store.batch = () =>
+    const note = await noteOf(new ManualClock(), store)
+    store.batch = async () => {
+      throw new Error('the disk is full')
+    }
+    await note.begin()
+    for (let n = 0; n < 10; n++) await t.rejects(note.begin(), /full/)
+    t.equal(attemptWait_ms(note, false), loginLimits.gap.within_ms, 'that of the first one')
+    t.same(outcomes(note), ['open'])
+    await t.rejects(note.setDefault(pair('x')), /full/)
+    t.same(note.default, { user: '', pswd: '' })
+  })
+
+  t.test('a login is made when its note is durable, not before', async (t) => {
+    const rig = await ladderOf({ answers: ['denied'] })
+    let [noted, isFull] = [() => {}, false]
+    rig.store.batch = () =>
       new Promise<void>((resolve, reject) => {
-        counted = () => (isFull ? reject(new Error('the disk is full')) : resolve())
+        noted = () => (isFull ? reject(new Error('the disk is full')) : resolve())
       })
-    const logins: string[] = []
-    const transport = {
-      login: async ({ pswd }: { pswd: string }) => {
-        logins.push(pswd)
-        return 'denied'
-      },
-    }
-    const deps = { guard, log: console, loggedIn() {} }
-    const ladder = new CredentialLadder(deps as unknown as LadderDeps)
-    const login = (pswd: string) =>
-      ladder.try(transport as unknown as Transport, { rung: 'override', user: 'admin', pswd }, signalOff)
+    const login = (pswd: string) => rig.ladder.try(rig.transport, { rung: 'override', user: 'admin', pswd }, signalOff)
     const idle = () => new Promise((resolve) => setImmediate(resolve))
     const first = login('one')
     await idle()
-    t.strictSame(logins, [], 'the disk takes its time')
-    counted()
+    t.strictSame(rig.logins, [], 'the disk takes its time')
+    noted()
     t.equal(await first, 'denied')
-    t.strictSame(logins, ['one'])
+    t.strictSame(rig.logins, ['admin:one'])
     isFull = true
     const second = login('two')
     await idle()
-    counted()
+    noted()
     await t.rejects(second, /full/)
-    t.strictSame(logins, ['one'], 'nor after it could not be counted')
+    t.strictSame(rig.logins, ['admin:one'], 'nor after it could not be noted')
   })
 })
 
@@ -535,16 +340,8 @@ async function ladderOf({
 }) {
   const clock = new ManualClock()
   const store = new MemoryStore()
-  const edge = {
-    get: async () => undefined,
-    set: (key: string, value: unknown) => store.batch([{ namespace: 'n', key, value }]),
-    batch: async () => {
-      if (store.failure) throw new Error(store.failure)
-    },
-  } as unknown as PluginStore
-  const guard = new LoginGuard(edge, clock)
-  const vault = new Vault(edge)
-  if (given.kept) await vault.set(given.kept, false)
+  const note = await noteOf(clock, store)
+  if (given.kept) await note.setDefault(given.kept)
   const seen = { logins: [] as string[], results: [] as string[], lookups: [] as string[], log: [] as string[] }
   const left = [...answers]
   const transport = {
@@ -557,7 +354,7 @@ async function ladderOf({
     },
   } as unknown as Transport
   const ladder = new CredentialLadder({
-    ...{ guard, vault, mac: () => 'MAC', defaults: given.defaults ?? [] },
+    ...{ note, mac: () => 'MAC', defaults: given.defaults ?? [] },
     log: { info() {}, warn: (_: object, line: string) => seen.log.push(line) },
     lookup: {
       find: async (mac: string) => {
@@ -569,7 +366,7 @@ async function ladderOf({
     loggedIn: (result: string) => seen.results.push(result),
   } as unknown as LadderDeps)
   const step = (byPerson = false) => ladder.step(transport, byPerson, signalOff)
-  return { clock, store, guard, vault, ladder, transport, step, ...seen }
+  return { clock, store, note, ladder, transport, step, ...seen }
 }
 type Rig = Awaited<ReturnType<typeof ladderOf>>
 /** Steps, each when the one before it says, until one is logged in or nothing is left. */
@@ -608,7 +405,6 @@ t.test('a step of the ladder', async (t) => {
         { user: 'admin', pswd: 'usual' },
       ],
     })
-    rig.guard.hasOwnAddress = true
     t.match(await rig.step(), { wait_ms: 10_000, reason: 'looking for the right credentials', byPerson: false })
     t.same(rig.lookups, [])
     await rig.clock.advance(10_000)
@@ -636,7 +432,7 @@ t.test('a step of the ladder', async (t) => {
       [first, 2],
       [second, 1],
     ] as const)
-      for (let n = 0; n < count; n++) await rig.guard.rejected(pair)
+      for (let n = 0; n < count; n++) await rig.note.rejected(pair)
     await rig.clock.advance(48 * 60 * minute_ms)
     await rig.step()
     t.same(rig.logins, ['admin:2'])
@@ -657,42 +453,42 @@ t.test('a step of the ladder', async (t) => {
   t.test('says why it waits, by what the router answered', async (t) => {
     const remedy = 'set rtr-user and rtr-pswd as on its label'
     const late = new RtkError('RTK_ERR_UNAVAILABLE', 'late')
-    const pairs = [1, 2, 3, 4].map((n) => ({ user: 'admin', pswd: `${n}` }))
+    const pairs = [1, 2, 3, 4, 5, 6, 7, 8].map((n) => ({ user: 'admin', pswd: `${n}` }))
+    const [rejected, most] = ['rejected', loginLimits.automatic.most]
     for (const [answers, reason] of [
+      [[], `the router rejected 7 logins, and more would make it block this station: ${remedy}`],
+      [Array(most).fill(late), 'the router gave no answer to 7, and more would make it block this station'],
       [
-        ['rejected', 'rejected', 'rejected'],
-        `the router rejected 3 logins, and more would make it block this station: ${remedy}`,
-      ],
-      [[late, late, late], 'the router gave no answer to 3, and more would make it block this station'],
-      [
-        ['rejected', 'rejected', late],
-        `the router rejected 2 logins and no answer to 1, and more would make it block this station: ${remedy}`,
-      ],
-      [
-        ['rejected', late, late],
-        `the router rejected 1 logins and no answer to 2, and more would make it block this station: ${remedy}`,
+        [rejected, rejected, late],
+        `the router rejected 6 logins and no answer to 1, and more would make it block this station: ${remedy}`,
       ],
     ] as const) {
       const rig = await ladderOf({ defaults: pairs, answers })
-      for (let n = 0; n < 3; n++) {
+      for (let n = 0; n < most; n++) {
         await rig.step().catch((error) => t.equal(error, late))
         await rig.clock.advance(10_000)
       }
-      const waits = { wait_ms: 60 * minute_ms - 30_000, reason, byPerson: false }
+      const waits = { wait_ms: 60 * minute_ms - 70_000, reason, byPerson: false }
       t.same(await rig.step(), waits)
-      t.equal(rig.logins.length, 3)
+      t.equal(rig.logins.length, most)
     }
     const rig = await ladderOf({ defaults: pairs })
-    t.match(await climb(rig, 3), { wait_ms: 60 * minute_ms - 20_000, reason: /^the router rejected 3 logins/ })
+    t.match(await climb(rig, most), { wait_ms: 60 * minute_ms - 60_000, reason: /^the router rejected 7 logins/ })
+    const spent = await ladderOf({ defaults: pairs })
+    for (let n = 0; n < loginLimits.sinceLogin; n++) await spent.note.rejected({ user: 'admin', pswd: `other ${n}` })
+    t.match(await spent.step(), {
+      wait_ms: Number.POSITIVE_INFINITY,
+      reason: /^the router rejected every known password: set rtr-user/,
+    })
   })
 
   t.test('stays a person’s where what they set could not be tried yet', async (t) => {
     const rig = await ladderOf({ entered })
-    for (let n = 0; n < 4; n++) await rig.guard.begin()
+    for (let n = 0; n < 8; n++) await rig.note.begin()
     t.match(await rig.step(true), { wait_ms: 60 * minute_ms, byPerson: true })
     t.match(await rig.step(false), { byPerson: false })
     const other = await ladderOf({ defaults: [entered] })
-    for (let n = 0; n < 3; n++) await other.guard.begin()
+    for (let n = 0; n < 7; n++) await other.note.begin()
     await other.clock.advance(10_000)
     t.match(await other.step(true), { wait_ms: 60 * minute_ms - 10_000, byPerson: false }, 'nobody set the defaults')
     const tried = await ladderOf({ entered, answers: ['rejected', 'denied'] })
@@ -706,13 +502,12 @@ t.test('a step of the ladder', async (t) => {
     const pair = { user: 'admin', pswd: 'mine' }
     const rig = await ladderOf({ entered: pair, defaults: [{ user: 'admin', pswd: 'usual' }] })
     const renew = () => rig.ladder.renew(rig.transport, { rung: 'override', ...pair }, signalOff)
-    await rig.guard.begin()
+    await rig.note.begin()
     await rig.clock.advance(9_999)
     t.match(await rig.step(true), { wait_ms: 1, byPerson: true })
     await t.rejects(renew())
     t.same(rig.logins, [])
-    await rig.guard.begin()
-    await rig.guard.begin()
+    for (let n = 0; n < 6; n++) await rig.note.begin()
     await rig.clock.advance(10_000)
     t.match(await rig.step(false), { wait_ms: 60 * minute_ms - 19_999 }, 'nobody entered it just now')
     await t.rejects(renew(), { code: 'RTK_ERR_ROUTER_LOGIN' })
@@ -744,19 +539,40 @@ t.test('a step of the ladder', async (t) => {
     ] as const) {
       const rig = await ladderOf({ entered, answers: [answer] })
       await t.rejects(rig.step(), answer)
-      t.same(rig.guard.attempts, { rejected: 0, unanswered }, `${answer.constructor.name} ${String(answer)}`)
+      t.same(outcomes(rig.note), Array(unanswered).fill('open'), `${answer.constructor.name} ${String(answer)}`)
       t.same(rig.results, [], 'no login, and no refusal')
     }
   })
 
-  t.test('counts "Access denied" as a rejection when it comes again a minute later', async (t) => {
-    const rig = await ladderOf({ entered: { user: 'admin', pswd: 'mine' }, answers: ['denied', 'denied'] })
-    await rig.step()
-    t.same(rig.guard.attempts, { rejected: 0, unanswered: 1 })
-    await rig.clock.advance(60_000)
-    t.match(await rig.step(), { wait_ms: 10_000 })
-    t.same(rig.guard.attempts, { rejected: 1, unanswered: 1 })
-    t.same(rig.results, ['refused', 'refused'])
+  t.test('"Access denied" costs an attempt, and says nothing of the pair', async (t) => {
+    const [usual, other] = [pair('usual'), pair('other')]
+    const answers = [...Array(7).fill('denied'), 'accepted']
+    const rig = await ladderOf({ defaults: [usual, other], answers })
+    await rig.note.succeeded(usual, true)
+    for (let n = 0; n < 7; n++) {
+      t.match(await rig.step(), { wait_ms: 60_000, reason: /denies logins, as one does that starts/ })
+      await rig.clock.advance(60_000)
+    }
+    t.same(rig.results, Array(7).fill('refused'))
+    t.same([rig.note.pair(usual).rejectedInRow, outcomes(rig.note)], [0, Array(7).fill('open')])
+    t.match(await rig.step(), { wait_ms: 53 * minute_ms, reason: /^the router gave no answer to 7/ })
+    await rig.clock.advance(53 * minute_ms)
+    t.match(await rig.step(), { candidate: usual })
+    t.same([...new Set(rig.logins)], ['admin:usual'], 'no other pair is spent on it')
+  })
+
+  t.test('the pair that worked comes before what was entered, unless a person has just entered it', async (t) => {
+    for (const [worked, byPerson, first] of [
+      [true, false, 'admin:kept'],
+      [true, true, 'admin:entered'],
+      [false, false, 'admin:entered'],
+      [false, true, 'admin:entered'],
+    ] as const) {
+      const rig = await ladderOf({ kept: pair('kept'), entered: pair('entered') })
+      if (worked) await rig.note.succeeded(pair('kept'), false)
+      await rig.step(byPerson)
+      t.strictSame(rig.logins, [first], `${worked ? 'it worked' : 'it never worked'}${byPerson ? ', entered now' : ''}`)
+    }
   })
 
   t.test('keeps what worked, but not what is stored already as what was entered', async (t) => {
@@ -769,9 +585,9 @@ t.test('a step of the ladder', async (t) => {
     ] as const) {
       const rig = await ladderOf({ ...given, answers: ['accepted'] })
       t.match(await rig.step(), { candidate: usual })
-      t.same([rig.vault.default, rig.results], [kept, ['ok']])
-      t.equal(rig.vault.worked, kept.user !== '')
-      t.ok(rig.guard.worked(usual))
+      t.same([rig.note.default, rig.results], [kept, ['ok']])
+      t.same((await noteOf(rig.clock, rig.store)).default, kept)
+      t.ok(rig.note.pair(usual).worked)
     }
   })
 
@@ -782,7 +598,7 @@ t.test('a step of the ladder', async (t) => {
     t.match(rig.log, [/the login worked and could not be stored/])
   })
 
-  t.test('a login is renewed with the pair that worked, unless the guard rests', async (t) => {
+  t.test('a login is renewed with the pair that worked, unless the limits require a wait', async (t) => {
     const pair = { rung: 'override', user: 'admin', pswd: 'mine' } as const
     const rig = await ladderOf({ answers: ['accepted', 'rejected'] })
     const renew = () => rig.ladder.renew(rig.transport, pair, signalOff)
@@ -799,61 +615,24 @@ t.test('a step of the ladder', async (t) => {
     const pair = { rung: 'override', user: 'admin', pswd: 'mine' } as const
     const code = 'RTK_ERR_ROUTER_LOGIN'
     const late = new RtkError(routerErrors.RTK_ERR_ROUTER_TIMEOUT, 'late')
-    const rig = await ladderOf({ answers: ['denied', late, late, 'rejected'] })
+    const rig = await ladderOf({ answers: ['denied', ...Array(6).fill(late), 'rejected'] })
     const renew = () => rig.ladder.renew(rig.transport, pair, signalOff)
     await t.rejects(renew(), { code, message: /^http:\/\/router: the router denies logins, as one does that starts/ })
-    for (let n = 0; n < 2; n++) {
+    for (let n = 0; n < 6; n++) {
       await t.rejects(renew(), { code, message: 'http://router: the session ended: another login follows in 10 s' })
-      await rig.clock.advance(guardLimits.gap_ms)
+      await rig.clock.advance(loginLimits.gap.within_ms)
       await t.rejects(renew(), late)
     }
-    t.equal(rig.logins.length, 3)
-    await rig.clock.advance(guardLimits.gap_ms)
+    t.equal(rig.logins.length, 7)
+    await rig.clock.advance(loginLimits.gap.within_ms)
     await t.rejects(renew(), {
       code,
-      message: /^http:\/\/router: the session ended: the router gave no answer to 3, and more would make it block/,
+      message: /^http:\/\/router: the session ended: the router gave no answer to 7, and more would make it block/,
     })
-    t.equal(rig.logins.length, 3, 'the guard rests')
+    t.equal(rig.logins.length, 7, 'the limits require a wait')
     await rig.clock.advance(60 * minute_ms)
     await t.rejects(renew(), { code, message: /rejects the password that it accepted before/ })
   })
-})
-
-t.test('the pair that was kept is written when it or what is known of it changed', async (t) => {
-  const writes: unknown[] = []
-  let kept: unknown
-  const store = {
-    get: async () => kept,
-    set: async (_key: string, value: unknown) => {
-      kept = value
-      writes.push(value)
-    },
-  } as unknown as PluginStore
-  const vault = new Vault(store)
-  t.equal(vault.worked, false, 'nothing is known before it is loaded')
-  await vault.load()
-  t.same([vault.default, vault.worked], [{ user: '', pswd: '' }, false])
-  for (const [user, pswd, worked] of [
-    ['admin', 'x', false],
-    ['admin', 'x', false],
-    ['admin', 'x', true],
-    ['admin', 'x', true],
-    ['admin', 'y', true],
-    ['root', 'y', true],
-  ] as const)
-    await vault.set({ user, pswd }, worked)
-  t.same(writes, [
-    { user: 'admin', pswd: 'x', worked: false },
-    { user: 'admin', pswd: 'x', worked: true },
-    { user: 'admin', pswd: 'y', worked: true },
-    { user: 'root', pswd: 'y', worked: true },
-  ])
-  const next = new Vault(store)
-  await next.load()
-  t.same([next.default, next.worked], [{ user: 'root', pswd: 'y' }, true])
-  kept = { user: 'root', worked: true }
-  await next.load()
-  t.same([next.default, next.worked], [{ user: '', pswd: '' }, false], 'half of a pair is none')
 })
 
 t.test("without the option `defaults`, the factory passwords of the maker's documentation are tried", async (t) => {
@@ -885,7 +664,7 @@ t.test('the ladder', { skip: gateOnly }, async (t) => {
     const router = await new FakeRouter({ rest: rest().rest, users: { root: 'default-5' } }).listen(t)
     const clock = new ManualClock()
     const store = new MemoryStore()
-    const vault = { user: 'admin', pswd: 'protected', worked: false }
+    const vault = { user: 'admin', pswd: 'protected' }
     await store.batch([{ namespace: 'protected.teltonika-router', key: 'default', value: vault }])
     const rig = await startRig(t, {
       url: router.url,
@@ -904,20 +683,7 @@ t.test('the ladder', { skip: gateOnly }, async (t) => {
     t.ok(clock.monotonic() < 3 * 60 * minute_ms, `after ${clock.monotonic() / 60 / minute_ms} h`)
   })
 
-  t.test('tries three pairs an hour where another station may have the same address', async (t) => {
-    const router = await new FakeRouter({ ubus: current().ubus }).listen(t)
-    const rig = await startRig(t, { url: router.url, options: { defaults: five } })
-    await rig.pass(55 * minute_ms, 60_000)
-    t.equal(failures(router), guardLimits.automaticShared)
-    t.equal(rig.link(), 'locked')
-    await rig.pass(60 * minute_ms, 60_000)
-    t.strictSame(
-      tried(router),
-      five.map(({ user, pswd }) => `${user}:${pswd}`),
-    )
-  })
-
-  t.test('never comes near the block: two stations, restarts in between, no entry right', async (t) => {
+  t.test('never comes near the block: restarts in between, no entry right', async (t) => {
     const router = await new FakeRouter({ ubus: current().ubus }).listen(t)
     const at_ms: number[] = []
     const clock = new ManualClock()
@@ -926,25 +692,18 @@ t.test('the ladder', { skip: gateOnly }, async (t) => {
       at_ms.push(clock.now())
       return original(...logins)
     }
-    const stores = [new MemoryStore(), new MemoryStore()]
-    for (let round = 0; round < 6; round++) {
-      for (const store of stores) {
-        const rig = await startRig(t, {
-          url: router.url,
-          options: { defaults: five },
-          store,
-          clock,
-          changes: { 'rtr-pswd': 'wrong' },
-        })
-        await rig.pass(3 * minute_ms, 5_000)
-        await rig.station.stop()
-      }
+    const given = { url: router.url, options: { defaults: five }, store: new MemoryStore(), clock }
+    for (let round = 0; round < 12; round++) {
+      const rig = await startRig(t, { ...given, changes: { 'rtr-pswd': 'wrong' } })
+      await rig.pass(3 * minute_ms, 5_000)
+      await rig.station.stop()
     }
     const most = Math.max(
-      ...at_ms.map((begin) => at_ms.filter((one) => one >= begin && one < begin + guardLimits.window_ms).length),
+      ...at_ms.map(
+        (begin) => at_ms.filter((one) => one >= begin && one < begin + loginLimits.automatic.within_ms).length,
+      ),
     )
-    t.ok(failures(router) >= 6, 'they tried')
-    t.ok(most <= 8, `${most} attempts in any half an hour, 10 block`)
+    t.equal(most, loginLimits.automatic.most, 'attempts in an hour, 10 block')
   })
 
   t.test('says what to do when nothing fits, and a person is heard at once', async (t) => {
@@ -952,7 +711,7 @@ t.test('the ladder', { skip: gateOnly }, async (t) => {
     const rig = await startRig(t, { url: router.url, options: { defaults: five } })
     await rig.pass(5 * minute_ms, 5_000)
     t.equal(rig.link(), 'locked')
-    t.equal(failures(router), guardLimits.automaticShared)
+    t.equal(failures(router), five.length)
     t.match(rig.station.lines.map(({ msg }) => msg).join('\n'), /rtr-pswd|block/)
     const { status } = await rig.station.request('/rut', {
       method: 'POST',
@@ -1151,7 +910,7 @@ t.test('a router that misleads', { skip: gateOnly }, async (t) => {
     }
     const rig = await startRig(t, { url: router.url, options: { defaults: [] }, changes: { 'rtr-pswd': 'right' } })
     await rig.pass(20 * minute_ms, 5_000)
-    t.match(rig.station.field('router.state.error'), /gave no answer to 3/)
+    t.match(rig.station.field('router.state.error'), /gave no answer to 7/)
   })
 
   t.test('a listener of the plugin is let go of with each call', async (t) => {
