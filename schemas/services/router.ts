@@ -120,33 +120,49 @@ export interface ApnSettings {
   auth: 'none' | 'pap' | 'chap'
 }
 
+/** What is read of the modem. Settings are those of the SIM in use. */
+export interface ModemFacts {
+  modemIdentity: ModemIdentity
+  signal: ModemSignal
+  registration: ModemRegistration
+  sim: ModemSim
+  /** Bytes of the mobile connection, counted by the router. */
+  traffic: { sent: number; recvd: number }
+  /** Undefined if the modem has no sensor. */
+  temperature: { celsius: number | undefined }
+  /** Digits of the operator; undefined: automatic. */
+  operatorSelection: { plmn: string | undefined }
+  apn: ApnSettings
+  /** The router restarts if this host does not answer pings. */
+  pingReboot: { enabled: boolean; host: string }
+}
+export type ModemFact = keyof ModemFacts
+
 /**
- * The modem of the router, independent of the router's generation and transport. All calls share one queue of the router. A call rejects
- * with RTK_ERR_ROUTER_OFFLINE, _LOGIN, _TIMEOUT, _ANSWER, _REFUSED, _UNSUPPORTED (not possible on this router; the message names the
- * operation) or RTK_ERR_ABORTED.
+ * The modem of the router, independent of the router's generation and transport. One poller reads its facts for everybody, while the router
+ * is online and nothing else is asked. A call ends in any case, and rejects with RTK_ERR_ROUTER_OFFLINE, _LOGIN, _TIMEOUT, _ANSWER,
+ * _REFUSED, _UNSUPPORTED (not possible on this router; the message names the operation) or RTK_ERR_ABORTED.
  */
 export interface CellularModem {
-  identity(signal?: AbortSignal): Promise<ModemIdentity>
-  signal(signal?: AbortSignal): Promise<ModemSignal>
-  registration(signal?: AbortSignal): Promise<ModemRegistration>
-  sim(signal?: AbortSignal): Promise<ModemSim>
-  /** Bytes of the mobile connection, counted by the router. */
-  traffic(signal?: AbortSignal): Promise<{ sent: number; recvd: number }>
-  /** Degrees Celsius; undefined if the modem has no sensor. */
-  temperature(signal?: AbortSignal): Promise<number | undefined>
+  /** As it was last read, also while the router is away; undefined: not yet of this router and this SIM. */
+  fact<K extends ModemFact>(name: K): ModemFacts[K] | undefined
+  /** Milliseconds since it was read; infinite if it never was. */
+  age_ms(name: ModemFact): number
+  /** A fact was read, or is not known any more. */
+  readonly onFact: Event<ModemFact>
+  /** Has these facts read at least so often. @returns undo */
+  follow(every_ms: Readonly<Partial<Record<ModemFact, number>>>): () => void
+  /** Has these facts read soon. */
+  refresh(...names: readonly ModemFact[]): void
+  /** Reads a fact now. */
+  read<K extends ModemFact>(name: K, signal?: AbortSignal): Promise<ModemFacts[K]>
   /** Takes up to 210 s; the mobile connection is down meanwhile. */
   scanOperators(signal?: AbortSignal): Promise<ScannedOperator[]>
-  /** Undefined: automatic. */
-  operatorSelection(signal?: AbortSignal): Promise<string | undefined>
   /** @param plmn digits as scanned; undefined: automatic. Takes up to 210 s; resolves when the modem has accepted it. */
   selectOperator(plmn: string | undefined, signal?: AbortSignal): Promise<void>
-  apn(signal?: AbortSignal): Promise<ApnSettings>
   /** Writes and commits the settings; the mobile connection restarts. */
   setApn(settings: ApnSettings, signal?: AbortSignal): Promise<void>
-  /** The router restarts if this host does not answer pings; `''`: off. */
-  pingHost(signal?: AbortSignal): Promise<string>
-  /** The station changed the ping host. */
-  readonly onPingHost?: Event<void>
+  /** Facts of the modem are not read until it has started again. */
   reboot(signal?: AbortSignal): Promise<void>
 }
 export const cellularModem = defineService<CellularModem>('cellular-modem')

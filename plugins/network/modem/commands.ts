@@ -4,8 +4,7 @@ import { type Access, reasonOf } from './access.js'
 import type { Jobs } from './jobs.js'
 import type { OperatorScan } from './operator/scan.js'
 
-const rebootLimit_ms = 60_000
-/** A modem that restarts is not asked anything for so long. */
+/** A modem has started again by then. */
 const boot_ms = 30_000
 
 interface Work {
@@ -18,7 +17,7 @@ interface Work {
 export function addCommands(ctx: PluginContext, { access, jobs, scan }: Work): void {
   const reboot = async () => {
     try {
-      await access.call(rebootLimit_ms, (modem, signal) => modem.reboot(signal))
+      await access.modem.reboot(ctx.signal)
       await pause(ctx.timers, boot_ms)
     } catch (error) {
       ctx.errors.while('modem-reboot', { reason: reasonOf(error) })

@@ -21,7 +21,7 @@ export function addDocument(ctx: PluginContext, { readings, jobs, history, scan,
     runtime: () => ({
       state: stateBlock(readings, jobs.pending),
       sim: simBlock(readings),
-      stats: readings.traffic.value ?? { sent: 0, recvd: 0 },
+      stats: readings.get('traffic') ?? { sent: 0, recvd: 0 },
       scan: scan.shown,
     }),
     config: () => ({ cfg: { ...configBlock(readings), apn_choice: apn.choice } }),
@@ -29,13 +29,13 @@ export function addDocument(ctx: PluginContext, { readings, jobs, history, scan,
   })
 }
 
-function identityBlock({ identity }: Readings): Pick<ModemInfo, 'imei' | 'model' | 'manuf' | 'rev' | 'support'> {
-  const { imei = '', model = '', manuf = '', rev = '', operatorControl = false } = identity.value ?? {}
+function identityBlock(readings: Readings): Pick<ModemInfo, 'imei' | 'model' | 'manuf' | 'rev' | 'support'> {
+  const { imei = '', model = '', manuf = '', rev = '', operatorControl = false } = readings.get('modemIdentity') ?? {}
   return { imei, model, manuf, rev, support: { operator: operatorControl } }
 }
 
 function stateBlock(readings: Readings, pending: string[]): ModemInfo['state'] {
-  const { registration, signal, temperature_c, connected } = readings
+  const { connected } = readings
   const {
     network = 'unknown',
     operator = '',
@@ -43,9 +43,9 @@ function stateBlock(readings: Readings, pending: string[]): ModemInfo['state'] {
     plmn = 0,
     technology = '',
     cellId = '',
-  } = registration.value ?? {}
-  const { rssi = 0, ...rest } = roundedSignal(signal.value)
-  const temp = temperature_c.value
+  } = readings.get('registration') ?? {}
+  const { rssi = 0, ...rest } = roundedSignal(readings.get('signal'))
+  const temp = readings.get('temperature')?.celsius
   return {
     network,
     operator,
@@ -62,12 +62,14 @@ function stateBlock(readings: Readings, pending: string[]): ModemInfo['state'] {
   }
 }
 
-function configBlock({ operator, pingHost, apn }: Readings): Omit<ModemInfo['cfg'], 'apn_choice'> {
-  const { apn: name = '', user = '', pswd = '' } = apn.value ?? {}
-  return { plmn: Number(operator.value?.plmn ?? 0), ping_reboot: pingHost.value ?? '', apn: name, user, pswd }
+function configBlock(readings: Readings): Omit<ModemInfo['cfg'], 'apn_choice'> {
+  const { apn: name = '', user = '', pswd = '' } = readings.get('apn') ?? {}
+  const { enabled = false, host = '' } = readings.get('pingReboot') ?? {}
+  const plmn = Number(readings.get('operatorSelection')?.plmn ?? 0)
+  return { plmn, ping_reboot: enabled ? host : '', apn: name, user, pswd }
 }
 
-function simBlock({ sim }: Readings): ModemInfo['sim'] {
-  const { state = 'absent', imsi = '', iccid = '' } = sim.value ?? {}
+function simBlock(readings: Readings): ModemInfo['sim'] {
+  const { state = 'absent', imsi = '', iccid = '' } = readings.get('sim') ?? {}
   return { imsi, iccid, state }
 }

@@ -1,5 +1,5 @@
 import { definePlugin } from 'rtk-base/plugin'
-import { cellularModem, cellularUplink, station } from 'rtk-base/services'
+import { cellularUplink, station } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { Access } from './access.js'
 import { ApnKeeper } from './apn/keeper.js'
@@ -9,11 +9,10 @@ import { Jobs } from './jobs.js'
 import { OperatorScan, ScanHandoff } from './operator/scan.js'
 import { OperatorSelection } from './operator/selection.js'
 import { apnText, defineParameters } from './parameters.js'
+import { followModem } from './reactions.js'
 import { HistoryEntries, SignalHistory, step_ms } from './state/history.js'
 import { ModemMetrics } from './state/metrics.js'
-import { Polling } from './state/polling.js'
 import { Readings } from './state/readings.js'
-import { readingTasks } from './tasks.js'
 import { provideUplink } from './uplink.js'
 
 /** The modem in the cellular router: `modem`, the operator, the APN of the SIM. */
@@ -42,40 +41,33 @@ export default definePlugin({
 
   setup(ctx, { carriers }) {
     const parameters = defineParameters(ctx)
-    const readings = new Readings(() => ctx.clock.monotonic())
+    const access = new Access(ctx)
+    const readings = new Readings(access)
     const history = new SignalHistory(ctx.clock)
     const metrics = new ModemMetrics(ctx, readings)
-    const access = new Access(ctx)
-    const polling = new Polling(ctx, access)
-    const jobs = new Jobs(ctx, access, polling)
+    const jobs = new Jobs(ctx, access)
     const scan = new OperatorScan(ctx, { access, jobs, readings, metrics })
     const scanned = () => scan.networks
     const selection = new OperatorSelection(ctx, parameters.operator, { access, jobs, readings, scanned })
     const apn = new ApnKeeper(ctx, { access, jobs, readings, carriers: carriers ?? {}, own: parameters.ownApn })
     const uplinkRead = provideUplink(ctx, readings, jobs)
     const block = addDocument(ctx, { readings, jobs, history, scan, apn })
-    const identified = () => block.changed()
-    const tasks = readingTasks(ctx, { access, polling, readings, metrics, selection, apn, identified, uplinkRead })
     addCommands(ctx, { access, jobs, scan })
     ctx.on(jobs.onChange, () => block.changed())
     ctx.config.onChange([parameters.operator.name], (_changed, source) => selection.onChange(source))
     ctx.config.onChange(parameters.apnNames, () => apn.onChange())
-    return { access, apn, history, polling, readings, scan, selection, tasks }
+    return { apn, block, history, metrics, readings, scan, selection, uplinkRead }
   },
 
-  async start(ctx, handoff, { access, apn, history, polling, readings, scan, selection, tasks }) {
+  async start(ctx, handoff, made) {
+    const { apn, history, readings, scan, selection } = made
     history.restore(handoff.get('history', HistoryEntries) ?? [])
     const scanBefore = handoff.get('scan', ScanHandoff)
     if (scanBefore) scan.restore(scanBefore)
     await apn.start()
     await selection.start(handoff.get('reached', Type.Boolean()) ?? false)
-    ctx.timers.every(step_ms, () => history.note(readings.signal.value))
-    access.follow(() => polling.soon())
-    ctx.services.watch(
-      cellularModem,
-      (modem) => modem?.onPingHost && ctx.on(modem.onPingHost, () => polling.soon('ping host')),
-    )
-    polling.start(tasks)
+    ctx.timers.every(step_ms, () => history.note(readings.get('signal')))
+    followModem(ctx, made)
   },
 
   stop: (_reason, { history, scan, selection }) => [

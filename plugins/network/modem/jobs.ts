@@ -1,7 +1,7 @@
+import { Mutex } from 'async-mutex'
 import type { EventSource, PluginContext } from 'rtk-base/plugin'
 import { mqttLink } from 'rtk-base/services'
 import type { Access } from './access.js'
-import type { Polling } from './state/polling.js'
 
 /** Long jobs that interrupt the mobile connection: `modem.state.pending`. */
 export type JobName = 'scan' | 'operator' | 'apn' | 'reboot'
@@ -12,16 +12,15 @@ const answer_ms = 200
 export class Jobs {
   readonly #ctx: PluginContext
   readonly #access: Access
-  readonly #polling: Polling
+  readonly #turns = new Mutex()
   readonly #changed: EventSource<void>
   readonly #pending = new Set<JobName>()
   /** Lets the link to the broker come back. */
   #release: () => void = () => {}
 
-  constructor(ctx: PluginContext, access: Access, polling: Polling) {
+  constructor(ctx: PluginContext, access: Access) {
     this.#ctx = ctx
     this.#access = access
-    this.#polling = polling
     this.#changed = ctx.event<void>()
     // Ends waits when the plugin stops.
     ctx.defer(() => this.#free())
@@ -50,7 +49,7 @@ export class Jobs {
     this.#pending.add(name)
     this.#announce()
     this.#ctx.timers.after(answer_ms, () =>
-      this.#access.turn(async () => {
+      this.#turns.runExclusive(async () => {
         this.#release = await this.#holdLink(reason)
         try {
           await work()
@@ -68,7 +67,7 @@ export class Jobs {
 
   #announce(): void {
     this.#changed.emit()
-    this.#polling.soon('registration', 'signal')
+    this.#access.source?.refresh('registration', 'signal')
   }
 
   #free(): void {

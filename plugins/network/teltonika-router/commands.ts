@@ -55,8 +55,7 @@ export function addCommands(ctx: PluginContext, router: Router): void {
 
 /** Hands the router's access point to the plugin that keeps the WiFi uplink. */
 async function pairRepeater(ctx: PluginContext, router: Router, signal: AbortSignal): Promise<string> {
-  const wap = await router.link.perform('accessPoint', undefined, { signal, patience_ms: 15_000 })
-  router.facts.set('accessPoint', wap)
+  const wap = await router.poll.read('accessPoint', { signal, patience_ms: 15_000 })
   if (wap.ssid === '') throw unavailable('the router has no WiFi access point')
   const values = { 'sta-ssid': wap.ssid, 'sta-pswd': wap.pswd }
   const { result, leftover, errors } = await ctx.services.use(station).change(values, { source: 'plugin' })
@@ -77,7 +76,7 @@ async function qrText(router: Router, signal: AbortSignal): Promise<string> {
 }
 
 function knownLabel({ facts, macaddr, credentials }: Router): RouterLabel {
-  const [board, wap, modem] = [facts.get('board'), facts.get('accessPoint'), facts.get('modem')]
+  const [board, wap, modem] = [facts.get('board'), facts.get('accessPoint'), facts.get('modemIdentity')]
   return {
     ssid: wap?.ssid ?? '',
     wifiPswd: wap?.pswd ?? '',

@@ -23,7 +23,7 @@ export function routerBlock(ctx: Pick<PluginContext, 'info'>, router: Router): {
   }
   const identity = () => {
     const board = facts.get('board')
-    const modem = facts.get('modem')
+    const modem = facts.get('modemIdentity')
     return {
       serial: board?.serial ?? '',
       macaddr: router.macaddr,

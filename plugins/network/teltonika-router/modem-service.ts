@@ -1,51 +1,35 @@
 import type { CellularModem } from 'rtk-base/services'
-import type { Router } from './router.js'
+import type { RouterFacts } from './state/facts.js'
+import type { PolledRouter, RouterPoll } from './state/poll.js'
 
-/** The modem behind the router, for the plugin `modem`. Its readings are also used for the `router` block. */
-export function modemService(router: Router): CellularModem {
-  const { facts } = router
+/** Where the plugin of a router has its modem. */
+export interface ModemSource extends PolledRouter {
+  readonly facts: RouterFacts
+  readonly poll: RouterPoll
+}
+
+/** The modem behind the router, for the plugin `modem`: the facts of the router's poll, and what changes something. */
+export function modemService(router: ModemSource): CellularModem {
+  const { facts, poll } = router
   const options = (signal: AbortSignal | undefined) => (signal ? { signal } : {})
-  const link = () => router.link
   return {
-    async identity(signal) {
-      const identity = await link().perform('modemIdentity', undefined, options(signal))
-      facts.set('modem', identity)
-      return identity
-    },
-    async signal(signal) {
-      const values = await link().perform('signal', undefined, options(signal))
-      facts.set('signal', values)
-      return values
-    },
-    async registration(signal) {
-      const registration = await link().perform('registration', undefined, options(signal))
-      facts.set('registration', registration)
-      return registration
-    },
-    async sim(signal) {
-      const sim = await link().perform('sim', undefined, options(signal))
-      facts.set('sim', sim)
-      return sim
-    },
-    traffic: (signal) => link().perform('traffic', undefined, options(signal)),
-    temperature: async (signal) => (await link().perform('temperature', undefined, options(signal))).celsius,
-    scanOperators: (signal) => link().perform('scanOperators', undefined, options(signal)),
-    operatorSelection: async (signal) => (await link().perform('operatorSelection', undefined, options(signal))).plmn,
+    fact: (name) => facts.get(name) as never,
+    age_ms: (name) => facts.age_ms(name),
+    onFact: facts.onModemFact.on,
+    follow: (every_ms) => poll.follow(every_ms),
+    refresh: (...names) => poll.soon(names),
+    read: (name, signal) => poll.read(name, options(signal)) as Promise<never>,
+    scanOperators: (signal) => router.link.perform('scanOperators', undefined, options(signal)),
     async selectOperator(plmn, signal) {
-      await link().perform('selectOperator', { plmn }, options(signal))
+      await router.link.perform('selectOperator', { plmn }, options(signal))
+      facts.set('operatorSelection', { plmn })
     },
-    apn: (signal) => link().perform('apn', undefined, options(signal)),
     async setApn(settings, signal) {
-      await link().perform('setApn', settings, options(signal))
+      await router.link.perform('setApn', settings, options(signal))
     },
-    async pingHost(signal) {
-      const ping = await link().perform('pingReboot', undefined, options(signal))
-      facts.set('pingReboot', ping)
-      return ping.enabled ? ping.host : ''
-    },
-    onPingHost: router.onPingHost.on,
     async reboot(signal) {
-      await link().perform('rebootModem', undefined, options(signal))
+      await router.link.perform('rebootModem', undefined, options(signal))
+      poll.modemRestarts()
     },
   }
 }

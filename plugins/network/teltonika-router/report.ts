@@ -1,30 +1,29 @@
 import { type PluginContext, RtkError } from 'rtk-base/plugin'
 import { anySignal } from 'rtk-base/time'
-import type { OperationName, Output } from './operations/operations.js'
+import type { Output } from './operations/operations.js'
 import type { Router } from './router.js'
-import type { Known } from './state/facts.js'
+import type { Polled } from './state/poll.js'
 
 /** A command has 30 s. */
 const limit_ms = 25_000
 
-/** Readings in this order, with their fact names. */
-const operations = {
-  board: 'board',
-  deviceName: 'deviceName',
-  system: 'system',
-  accessPoint: 'accessPoint',
-  modemIdentity: 'modem',
-  sim: 'sim',
-  registration: 'registration',
-  signal: 'signal',
-  temperature: undefined,
-  traffic: undefined,
-  apn: undefined,
-  operatorSelection: undefined,
-  pingReboot: 'pingReboot',
-  ipBlock: 'ipBlock',
-} as const satisfies Partial<Record<OperationName, keyof Known | undefined>>
-type Read = keyof typeof operations
+/** Readings in this order. */
+const readings = [
+  'board',
+  'deviceName',
+  'system',
+  'accessPoint',
+  'modemIdentity',
+  'sim',
+  'registration',
+  'signal',
+  'temperature',
+  'traffic',
+  'apn',
+  'operatorSelection',
+  'pingReboot',
+  'ipBlock',
+] as const satisfies readonly Polled[]
 
 /** Reads everything from the router now. @returns a line for each, without passwords */
 export async function readEverything(ctx: PluginContext, router: Router, signal: AbortSignal): Promise<string> {
@@ -33,12 +32,9 @@ export async function readEverything(ctx: PluginContext, router: Router, signal:
   const lines = [`firmware ${router.connected?.version ?? ''} (${router.connected?.transport.kind ?? 'not connected'})`]
   let count = 0
   try {
-    for (const name of Object.keys(operations) as Read[]) {
+    for (const name of readings) {
       try {
-        const value = await router.link.perform(name, undefined, { signal: over.signal })
-        const fact = operations[name]
-        if (fact !== undefined) router.facts.set(fact, value as never)
-        lines.push(`${name}: ${shown(value)}`)
+        lines.push(`${name}: ${shown(await router.poll.read(name, { signal: over.signal }))}`)
         count++
       } catch (error) {
         if (!(error instanceof RtkError)) throw error
@@ -58,7 +54,7 @@ export async function readEverything(ctx: PluginContext, router: Router, signal:
 export function shortReport(router: Router): string {
   const { facts, state, error } = router
   const board = facts.get('board')
-  const modem = facts.get('modem')
+  const modem = facts.get('modemIdentity')
   const sim = facts.get('sim')
   const registration = facts.get('registration')
   const modems = facts.get('modems')
@@ -83,7 +79,7 @@ export function shortReport(router: Router): string {
   return rows.map(([name, value]) => `${name.padEnd(9)}${value || 'unknown'}`).join('\n')
 }
 
-function shown(value: Output<Read>): string {
+function shown(value: Output<Polled>): string {
   if (typeof value !== 'object') return String(value)
   const pairs = Object.entries(value).map(([name, one]) => {
     if (name === 'pswd') return `${name}=${one === '' ? '(none)' : '…'}`

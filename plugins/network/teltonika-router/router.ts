@@ -20,27 +20,25 @@ const patience_ms = 15_000
 /** The router: its link, state and credentials. */
 export class Router {
   readonly facts: RouterFacts
+  readonly poll: RouterPoll
   readonly pin: CertificatePin
   readonly logins: LoginNote
   readonly lookup: CredentialLookup
   readonly parameters: RouterParameters
   readonly onState: EventSource<void>
-  /** The host that the router pings was changed. */
-  readonly onPingHost: EventSource<void>
   readonly #ctx: PluginContext
   readonly #metrics: LinkMetrics
   #link: RouterLink | undefined
   #arrival: Arrival | undefined
-  #poll: RouterPoll | undefined
 
   constructor(ctx: PluginContext, options: RouterOptions) {
     this.#ctx = ctx
-    this.facts = new RouterFacts(ctx.clock)
+    this.facts = new RouterFacts(ctx)
+    this.poll = new RouterPoll(ctx, this, this.facts)
     this.pin = new CertificatePin(ctx.store)
     this.logins = new LoginNote(ctx.store.protected, ctx.clock)
     this.lookup = new CredentialLookup(ctx, options)
     this.onState = ctx.event<void>()
-    this.onPingHost = ctx.event<void>()
     this.parameters = new RouterParameters(ctx, {
       credentials: () => this.tryCredentials(),
       pingHost: () => this.#applyPing(),
@@ -63,11 +61,7 @@ export class Router {
       logins: this.logins,
       facts: this.facts,
       pingReboot: () => this.parameters.pingReboot,
-      pingWritten: () => this.onPingHost.emit(),
-      replaced: () => {
-        this.#poll?.forget()
-        this.onState.emit()
-      },
+      replaced: () => this.onState.emit(),
     })
     await arrival.load()
     const ladder = new CredentialLadder({
@@ -92,14 +86,14 @@ export class Router {
     })
     this.#arrival = arrival
     this.#link = link
-    this.#poll = new RouterPoll(this.#ctx, link, this.facts)
     const trouble = new RouterTrouble(this.#ctx, link, this.pin)
     this.#ctx.on(this.onState.on, () => {
       if (link.connected) this.facts.set('version', link.connected.version)
+      this.poll.stateChanged()
       trouble.look()
     })
     trouble.start()
-    this.#poll.start()
+    this.poll.start()
     link.start()
   }
 

@@ -7,7 +7,6 @@ import { automatic, isSame, keptAtFirst, stepsFor } from './ladder.js'
 import { apnsOf, authOf, type Candidate, type Carriers } from './lookup.js'
 import { ApnMemory } from './memory.js'
 
-const limit_ms = 60_000
 /** How long a registered modem may be without a data connection before the next APN is tried. */
 const patience_ms = 180_000
 const longestGap_ms = 60_000
@@ -65,7 +64,7 @@ export class ApnKeeper {
   }
 
   get actual(): ApnSettings | undefined {
-    return this.#deps.readings.apn.value
+    return this.#deps.readings.get('apn')
   }
 
   /** `mob-apn`, `mob-user` or `mob-pswd` were changed. */
@@ -76,11 +75,6 @@ export class ApnKeeper {
     // Without an own APN the SIM is looked at as if it were new.
     await this.#memory.setSim(undefined)
     await this.settle()
-  }
-
-  /** The SIM is another one than the last that was seen. */
-  get isOtherSim(): boolean {
-    return this.#sim !== undefined && this.#memory.sim !== undefined && this.#memory.sim.sim !== this.#sim.id
   }
 
   /** SIM and the router's own settings were read. */
@@ -117,7 +111,7 @@ export class ApnKeeper {
 
   /** The SIM while it can be read. */
   get #sim(): { id: string; imsi: string; iccid: string } | undefined {
-    const { state, imsi, iccid } = this.#deps.readings.sim.value ?? { state: 'absent', imsi: '', iccid: '' }
+    const { state, imsi, iccid } = this.#deps.readings.get('sim') ?? { state: 'absent', imsi: '', iccid: '' }
     const id = iccid === '' ? imsi : iccid
     return state === 'ready' && id !== '' ? { id, imsi, iccid } : undefined
   }
@@ -139,7 +133,7 @@ export class ApnKeeper {
     const { id, isKnown } = this.#recognised()
     if (!isKnown) await this.#begin(id, actual)
     const { sim } = this.#memory
-    const imei = this.#deps.readings.identity.value?.imei ?? ''
+    const imei = this.#deps.readings.get('modemIdentity')?.imei ?? ''
     if (sim?.imei === '' && imei !== '') await this.#memory.setSim({ ...sim, imei })
     if (!sim || sim.settled) return
     const step = stepsFor(this.#candidates, sim)[sim.step]
@@ -148,7 +142,7 @@ export class ApnKeeper {
 
   #recognised(): { id: string; isKnown: boolean } {
     const id = this.#sim?.id ?? ''
-    const imei = this.#deps.readings.identity.value?.imei ?? ''
+    const imei = this.#deps.readings.get('modemIdentity')?.imei ?? ''
     const { sim } = this.#memory
     return { id, isKnown: sim?.sim === id && (imei === '' || sim.imei === '' || sim.imei === imei) }
   }
@@ -163,7 +157,7 @@ export class ApnKeeper {
     const first = keptAtFirst(candidates, { actual, connected: readings.connected === true })
     this.#restartWaiting()
     this.#attempt = undefined
-    const imei = readings.identity.value?.imei ?? ''
+    const imei = readings.get('modemIdentity')?.imei ?? ''
     await this.#memory.setSim({ sim: id, imei, before, ...(first && { first }), step: 0, settled: false })
     const [best] = candidates
     this.#ctx.log.info(
@@ -218,12 +212,12 @@ export class ApnKeeper {
   }
 
   async #set(wanted: ApnSettings): Promise<void> {
-    const { access, readings } = this.#deps
+    const { access } = this.#deps
+    const { signal } = this.#ctx
     try {
-      await access.call(limit_ms, (modem, signal) => modem.setApn(wanted, signal))
+      await access.modem.setApn(wanted, signal)
       await this.#memory.setWritten(wanted)
-      const actual = await access.call(limit_ms, (modem, signal) => modem.apn(signal))
-      readings.apn.set(actual)
+      const actual = await access.modem.read('apn', signal)
       this.#ctx.log.info({ apn: wanted.apn || 'automatic' }, 'the APN was written to the router')
       const isKept = isSame({ ...actual, pswd: wanted.pswd }, wanted)
       this.#attempt = isKept ? undefined : { wanted, again_ms: this.#ctx.clock.monotonic() + rewrite_ms }

@@ -7,8 +7,6 @@ import type { Jobs } from '../jobs.js'
 import type { ModemMetrics } from '../state/metrics.js'
 import type { Readings } from '../state/readings.js'
 
-/** The router ends it after 210 s; other calls may be queued before it. */
-const limit_ms = 270_000
 const mostKept = 64
 const mostShown = 6
 
@@ -64,7 +62,7 @@ export class OperatorScan {
     const { access, jobs, readings } = this.#deps
     if (jobs.has('scan')) throw unavailable('a scan for operators is running already')
     if (access.absence !== '') throw unavailable(`no scan for operators: ${access.absence}`)
-    if (readings.identity.value?.operatorControl === false)
+    if (readings.get('modemIdentity')?.operatorControl === false)
       throw unavailable('no scan for operators: this modem cannot list them')
     this.#ctx.errors.while('modem-scan', false)
     jobs.begin('scan', 'the modem scans for operators', () => this.#run())
@@ -73,7 +71,7 @@ export class OperatorScan {
   async #run(): Promise<void> {
     const { access, metrics } = this.#deps
     try {
-      const found = await access.call(limit_ms, (modem, signal) => modem.scanOperators(signal))
+      const found = await access.modem.scanOperators(this.#ctx.signal)
       this.#found = found.slice(0, mostKept)
       this.#shown = shownOf(this.#found)
       metrics.scanned('ok')

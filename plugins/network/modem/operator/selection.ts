@@ -8,8 +8,6 @@ import type { Jobs } from '../jobs.js'
 import type { Readings } from '../state/readings.js'
 import { plmnDigits } from './scan.js'
 
-/** The router ends it after 210 s. */
-const limit_ms = 270_000
 /** Retry delay after a rejection by the modem. */
 const retry_ms = 60_000
 /** How long an operator that was never reached may take, and how long one may stay away that was. */
@@ -85,9 +83,9 @@ export class OperatorSelection {
   settle(): void {
     const { access, jobs, readings } = this.#deps
     const wanted = this.#wanted
-    const now = readings.operator.value
+    const now = readings.get('operatorSelection')
     if (access.absence !== '' || jobs.has('operator') || this.#ctx.clock.monotonic() < this.#next_ms) return
-    if (readings.identity.value?.operatorControl === false) {
+    if (readings.get('modemIdentity')?.operatorControl === false) {
       if (wanted !== 0) this.#ctx.errors.while('modem-operator', { cause: 'unsupported' })
       return
     }
@@ -98,14 +96,14 @@ export class OperatorSelection {
 
   /** The registration was read. */
   observe(): void {
-    const { registration, sim } = this.#deps.readings
-    const { network, plmn = 0 } = registration.value ?? {}
+    const { readings } = this.#deps
+    const { network, plmn = 0 } = readings.get('registration') ?? {}
     const wanted = this.#wanted
     const now_ms = this.#ctx.clock.monotonic()
     const since_ms = this.#seen_ms === undefined ? 0 : Math.min(longestGap_ms, now_ms - this.#seen_ms)
     this.#seen_ms = now_ms
     // Without a SIM no operator can be reached.
-    if (wanted === 0 || sim.value?.state !== 'ready') return
+    if (wanted === 0 || readings.get('sim')?.state !== 'ready') return
     const registered = network === 'home' || network === 'roaming'
     if (registered && plmn === wanted) {
       this.#reached = true
@@ -119,12 +117,11 @@ export class OperatorSelection {
   }
 
   async #select(): Promise<void> {
-    const { access, readings, scanned } = this.#deps
+    const { access, scanned } = this.#deps
     const wanted = this.#wanted
     const plmn = wanted === 0 ? undefined : plmnDigits(wanted, [...scanned(), ...knownNetworks()])
     try {
-      await access.call(limit_ms, (modem, signal) => modem.selectOperator(plmn, signal))
-      readings.operator.set({ plmn })
+      await access.modem.selectOperator(plmn, this.#ctx.signal)
       this.#ctx.log.info({ operator: plmn ?? 'automatic' }, 'the modem accepted the selection of the operator')
     } catch (error) {
       this.#next_ms = this.#ctx.clock.monotonic() + retry_ms

@@ -22,12 +22,12 @@ export class ModemMetrics {
           if (now !== undefined && Number.isFinite(Number(now))) series.set(Number(now))
         },
       })
-    const signal = () => readings.signal.value
+    const signal = () => readings.get('signal')
     gauge('modem_rssi_dbm', 'Received signal strength (RSSI) of the modem, dBm.', () => signal()?.rssi_dbm)
     gauge('modem_rsrp_dbm', 'Reference signal received power (RSRP) of the modem, dBm.', () => signal()?.rsrp_dbm)
     gauge('modem_rsrq_db', 'Reference signal received quality (RSRQ) of the modem, dB.', () => signal()?.rsrq_db)
     gauge('modem_sinr_db', 'Signal to interference and noise ratio of the modem, dB.', () => signal()?.sinr_db)
-    gauge('modem_temperature_celsius', 'Temperature of the modem.', () => readings.temperature_c.value)
+    gauge('modem_temperature_celsius', 'Temperature of the modem.', () => readings.get('temperature')?.celsius)
     gauge(
       'modem_registered',
       '1 while the modem is registered with a mobile network, else 0.',

@@ -17,8 +17,6 @@ export interface ArrivalDeps {
   readonly facts: RouterFacts
   /** How the ping reboot is to be. */
   pingReboot(): PingReboot
-  /** It was written, and is as it has to be. */
-  pingWritten(): void
   /** Another router than before. */
   replaced(): void
 }
@@ -78,7 +76,6 @@ export class Arrival {
     if (now.enabled === wanted.enabled && (!wanted.enabled || now.host === wanted.host)) return
     await performer.perform('setPingReboot', { ...now, ...wanted }, signal)
     facts.set('pingReboot', await performer.perform('pingReboot', undefined, signal))
-    this.#deps.pingWritten()
   }
 
   /** A router may have a second modem: a person has to know which one this is about. */

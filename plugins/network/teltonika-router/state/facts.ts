@@ -1,45 +1,41 @@
-import type { PluginContext } from 'rtk-base/plugin'
-import type { ModemIdentity, ModemRegistration, ModemSignal, ModemSim } from 'rtk-base/services'
-import type {
-  BoardFacts,
-  IpBlock,
-  ModemCount,
-  PingReboot,
-  RouterAccessPoint,
-  SystemState,
-} from '../operations/operations.js'
+import type { EventSource, PluginContext } from 'rtk-base/plugin'
+import type { ModemFact } from 'rtk-base/services'
+import type { Output } from '../operations/operations.js'
 
-/** The known values of the router. */
-export interface Known {
-  version: string
-  board: BoardFacts
-  deviceName: string
-  system: SystemState
-  accessPoint: RouterAccessPoint
-  modem: ModemIdentity
-  modems: ModemCount
-  signal: ModemSignal
-  registration: ModemRegistration
-  sim: ModemSim
-  pingReboot: PingReboot
-  ipBlock: IpBlock
-}
-export type FactOf = keyof Known
+/** What is known of the router: facts have the names of the operations that read them. */
+export type FactOf = ModemFact | 'version' | 'board' | 'deviceName' | 'system' | 'accessPoint' | 'modems' | 'ipBlock'
+
+/** Facts of the modem, in the order in which they are read: settings belong to the SIM that was read before them. */
+export const modemFacts = [
+  'modemIdentity',
+  'registration',
+  'signal',
+  'apn',
+  'sim',
+  'operatorSelection',
+  'traffic',
+  'temperature',
+  'pingReboot',
+] as const satisfies readonly ModemFact[]
+const isOfModem = (name: FactOf): name is ModemFact => (modemFacts as readonly FactOf[]).includes(name)
 
 /** The newest of every kind, and when it was read. It stays while the router is away. */
 export class RouterFacts {
   readonly #clock: Pick<PluginContext['clock'], 'monotonic'>
-  readonly #known: Partial<Known> = {}
+  readonly #known = new Map<FactOf, unknown>()
   readonly #at_ms = new Map<FactOf, number>()
+  /** A fact of the modem was read, or is not known any more. */
+  readonly onModemFact: EventSource<ModemFact>
   /** A constant value became known or changed. */
   onChange: () => void = () => {}
 
-  constructor(clock: Pick<PluginContext['clock'], 'monotonic'>) {
+  constructor({ clock, event }: Pick<PluginContext, 'clock' | 'event'>) {
     this.#clock = clock
+    this.onModemFact = event<ModemFact>()
   }
 
-  get<K extends FactOf>(name: K): Known[K] | undefined {
-    return this.#known[name]
+  get<K extends FactOf>(name: K): Output<K> | undefined {
+    return this.#known.get(name) as Output<K> | undefined
   }
 
   /** Milliseconds since it was read; infinite when it never was. */
@@ -47,11 +43,12 @@ export class RouterFacts {
     return this.#clock.monotonic() - (this.#at_ms.get(name) ?? Number.NEGATIVE_INFINITY)
   }
 
-  set<K extends FactOf>(name: K, value: Known[K]): void {
-    const before = JSON.stringify(this.#known[name])
-    this.#known[name] = value as Partial<Known>[K]
+  set<K extends FactOf>(name: K, value: Output<K>): void {
+    const before = JSON.stringify(this.#known.get(name))
+    this.#known.set(name, value)
     this.#at_ms.set(name, this.#clock.monotonic())
     if (before !== JSON.stringify(value)) this.onChange()
+    if (isOfModem(name)) this.onModemFact.emit(name)
   }
 
   /** It is read again soon. */
@@ -59,10 +56,13 @@ export class RouterFacts {
     this.#at_ms.delete(name)
   }
 
-  /** Another router. */
-  clear(): void {
-    for (const name of Object.keys(this.#known) as FactOf[]) delete this.#known[name]
-    this.#at_ms.clear()
+  /** Another router, or another SIM. */
+  clear(names: readonly FactOf[] = [...this.#known.keys()]): void {
+    for (const name of names) {
+      this.#known.delete(name)
+      this.#at_ms.delete(name)
+    }
     this.onChange()
+    for (const name of names) if (isOfModem(name)) this.onModemFact.emit(name)
   }
 }

@@ -1,14 +1,14 @@
 /** A modem in the hands of a test, and the router and the link to the broker around it. */
-import { type AnyPlugin, definePlugin, type EventSource, RtkError } from 'rtk-base/plugin'
+import { type AnyPlugin, definePlugin, type EventSource, type PluginContext, RtkError } from 'rtk-base/plugin'
 import {
   type ApnSettings,
-  type CellularModem,
   type CellularRouter,
   cellularModem,
   cellularRouter,
   type Device,
   device,
   type Metrics,
+  type ModemFacts,
   type MqttLink,
   metrics,
   mqttLink,
@@ -17,6 +17,9 @@ import {
 import { createTestStation, ManualClock, type TestStationOptions } from 'rtk-base/testing'
 import type { Test } from 'tap'
 import modem from '../../../../plugins/network/modem/index.js'
+import { type ModemSource, modemService } from '../../../../plugins/network/teltonika-router/modem-service.js'
+import { RouterFacts } from '../../../../plugins/network/teltonika-router/state/facts.js'
+import { RouterPoll } from '../../../../plugins/network/teltonika-router/state/poll.js'
 
 export const lte: ScannedOperator[] = [
   { plmn: '24601', name: 'Telia LT', generation: '4G', status: 'available' },
@@ -24,7 +27,12 @@ export const lte: ScannedOperator[] = [
   { plmn: '24603', name: 'Tele2 LT', generation: '4G', status: 'current' },
 ]
 
-export class FakeModem implements CellularModem {
+/** A call that is not answered ends then, and a router that lets three in a row wait is offline. */
+const limit_ms = 30_000
+const mostStrikes = 3
+
+/** Its methods have the names of the operations of the router. */
+export class FakeModem {
   readonly #clock: ManualClock
   /** Names of the calls, in order. */
   calls: string[] = []
@@ -36,13 +44,13 @@ export class FakeModem implements CellularModem {
   /** These are rejected as unsupported. */
   unsupported: string[] = []
   id = { imei: '860000000000009', model: 'EC25', manuf: 'Quectel', rev: 'EC25EFAR06A01', operatorControl: true }
-  signals: Awaited<ReturnType<CellularModem['signal']>> = {
+  signals: ModemFacts['signal'] = {
     rssi_dbm: -57,
     rsrp_dbm: -105.4,
     rsrq_db: -12,
     sinr_db: 13,
   }
-  registered: Awaited<ReturnType<CellularModem['registration']>> = {
+  registered: ModemFacts['registration'] = {
     network: 'home',
     operator: 'Tele2 LT',
     carrier: 'Tele2',
@@ -52,7 +60,7 @@ export class FakeModem implements CellularModem {
     packetService: 'attached',
     connected: true,
   }
-  card: Awaited<ReturnType<CellularModem['sim']>> = {
+  card: ModemFacts['sim'] = {
     state: 'ready',
     imsi: '246030000000001',
     iccid: '8937003000000000017',
@@ -74,51 +82,97 @@ export class FakeModem implements CellularModem {
     this.#clock = clock
   }
 
-  identity = () => this.#call('identity', () => this.id)
-  signal = () => this.#call('signal', () => this.signals)
-  registration = () => this.#call('registration', () => this.registered)
-  sim = () => this.#call('sim', () => this.card)
-  traffic = () => this.#call('traffic', () => this.bytes)
-  temperature = () => this.#call('temperature', () => this.temperature_c)
-  operatorSelection = () => this.#call('operatorSelection', () => this.selected)
-  apn = () => this.#call('apn', () => this.settings)
-  pingHost = () => this.#call('pingHost', () => this.ping)
-  reboot = () => this.#call('reboot', () => void this.reboots++)
+  modemIdentity = () => this.#answer('modemIdentity', () => this.id)
+  signal = () => this.#answer('signal', () => this.signals)
+  registration = () => this.#answer('registration', () => this.registered)
+  sim = () => this.#answer('sim', () => this.card)
+  traffic = () => this.#answer('traffic', () => this.bytes)
+  temperature = () => this.#answer('temperature', () => ({ celsius: this.temperature_c }))
+  operatorSelection = () => this.#answer('operatorSelection', () => ({ plmn: this.selected }))
+  apn = () => this.#answer('apn', () => this.settings)
+  pingReboot = () => this.#answer('pingReboot', () => ({ enabled: true, host: this.ping }))
+  rebootModem = () => this.#answer('rebootModem', () => void this.reboots++)
   setApn = (settings: ApnSettings) =>
-    this.#call('setApn', () => {
+    this.#answer('setApn', () => {
       this.settings = settings
       this.written.push(settings)
     })
-  selectOperator = (plmn: string | undefined) =>
-    this.#call('selectOperator', () => {
+  selectOperator = ({ plmn }: { plmn: string | undefined }) =>
+    this.#answer('selectOperator', () => {
       this.selections.push(plmn)
       if (this.refusal) throw this.refusal
       this.selected = plmn
     })
   scanOperators = async () => {
-    await this.#call('scanOperators', () => {})
+    await this.#answer('scanOperators', () => {})
     await new Promise<void>((resolve) => void this.#clock.timer(this.scan_ms, resolve))
     if (this.refusal) throw this.refusal
-    if (this.away) throw new RtkError('RTK_ERR_UNAVAILABLE', 'the router does not answer')
-    return this.found
+    return this.#answer('the result of the scan', () => this.found)
   }
 
   count = (name: string) => this.calls.filter((call) => call === name).length
 
-  async #call<T>(name: string, answer: () => T): Promise<T> {
-    this.calls.push(name)
-    this.running++
-    this.most = Math.max(this.most, this.running)
-    try {
-      if (this.hangs) await new Promise(() => {})
-      await null
-      if (this.away) throw new RtkError('RTK_ERR_UNAVAILABLE', 'the router does not answer')
-      if (this.unsupported.includes(name))
-        throw Object.assign(new Error(`no ${name}`), { code: 'RTK_ERR_ROUTER_UNSUPPORTED' })
-      return answer()
-    } finally {
-      this.running--
+  /** The modem behind a router whose link goes offline when it does not answer, and looks for it again each half minute. */
+  source(ctx: PluginContext, router: FakeRouter): ModemSource {
+    let strikes = 0
+    const perform = async (name: keyof FakeModem, input: unknown, { signal = ctx.signal } = {}) => {
+      // It is asked for the router itself, too.
+      if (!(name in this)) throw Object.assign(new Error(`no ${name}`), { code: 'RTK_ERR_ROUTER_UNSUPPORTED' })
+      const over = new AbortController()
+      this.running++
+      this.most = Math.max(this.most, this.running)
+      try {
+        const aborted = new Promise<never>((_resolve, reject) => {
+          const onAbort = () => reject(new RtkError('RTK_ERR_ABORTED', `${name}: cancelled`))
+          for (const one of [signal, ctx.signal]) one.addEventListener('abort', onAbort, { signal: over.signal })
+        })
+        aborted.catch(() => {})
+        const value = await Promise.race([(this[name] as (input: unknown) => unknown)(input), aborted])
+        strikes = 0
+        return value
+      } catch (error) {
+        const { code } = error as { code?: unknown }
+        strikes = code === 'RTK_ERR_ROUTER_TIMEOUT' ? strikes + 1 : 0
+        if (code === 'RTK_ERR_ROUTER_OFFLINE' || strikes >= mostStrikes) router.go('offline')
+        throw error
+      } finally {
+        over.abort()
+        this.running--
+      }
     }
+    ctx.timers.every(limit_ms, () => {
+      if (router.state === 'offline' && !this.away && !this.hangs) router.go('online')
+    })
+    const facts = new RouterFacts(ctx)
+    const fake = this
+    const polled = {
+      get state() {
+        return router.state
+      },
+      link: {
+        perform: perform as ModemSource['link']['perform'],
+        reconnect() {},
+        queue: {
+          get length() {
+            return fake.running
+          },
+        },
+      },
+    }
+    return Object.assign(polled, { facts, poll: new RouterPoll(ctx, polled, facts) })
+  }
+
+  async #answer<T>(name: string, answer: () => T): Promise<T> {
+    this.calls.push(name)
+    if (this.hangs) {
+      await new Promise<void>((resolve) => void this.#clock.timer(limit_ms, resolve))
+      throw Object.assign(new Error(`${name}: no answer`), { code: 'RTK_ERR_ROUTER_TIMEOUT' })
+    }
+    await null
+    if (this.away) throw Object.assign(new Error('the router does not answer'), { code: 'RTK_ERR_ROUTER_OFFLINE' })
+    if (this.unsupported.includes(name))
+      throw Object.assign(new Error(`no ${name}`), { code: 'RTK_ERR_ROUTER_UNSUPPORTED' })
+    return answer()
   }
 }
 
@@ -180,11 +234,16 @@ export async function modemStation(t: Test, { options = {}, before, bare, ...mor
         address: router.address,
         reboot: async () => {},
       }
-      ctx.services.provide(cellularModem, fake)
+      const source = fake.source(ctx, router)
+      ctx.services.provide(cellularModem, modemService(source))
       ctx.services.provide(cellularRouter, service)
       ctx.services.provide(mqttLink, link as unknown as MqttLink)
+      return { poll: source.poll }
     },
-    start: (ctx) => {
+    start: (ctx, _handoff, { poll }) => {
+      if (router.changed) ctx.on(router.changed.on, () => poll.stateChanged())
+      poll.stateChanged()
+      poll.start()
       figures = ctx.services.use(metrics)
       machine = ctx.services.use(device)
     },

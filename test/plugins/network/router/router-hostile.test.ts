@@ -156,7 +156,7 @@ t.test('JSON that is deep, broad or long is no answer, and does not hold the sta
     const { status } = await rut()
     t.equal(status, name === 'long text' ? 200 : 502, `${name} to /rut`)
     const modem = rig.ctx.services.find(cellularModem)
-    await t.rejects(modem?.signal() as Promise<unknown>, { code: /^RTK_ERR_ROUTER_/ }, name)
+    await t.rejects(modem?.read('signal') as Promise<unknown>, { code: /^RTK_ERR_ROUTER_/ }, name)
     router.fault = undefined
     await rig.reach('online', 5 * minute_ms)
   }
@@ -200,7 +200,7 @@ t.test('a password or session that a router writes into its errors goes nowhere'
     const modem = rig.ctx.services.find(cellularModem)
     const said: string[] = []
     const failed = (work?: Promise<unknown>) => work?.catch((error: Error) => said.push(error.message))
-    await failed(modem?.signal())
+    await failed(modem?.read('signal'))
     await failed(modem?.setApn({ apn: 'a', user: 'u', pswd: apnPswd, auth: 'pap' }))
     t.ok(said.length > 0 && session.length > 20)
     said.push((await rig.command('pull-vendor-data')).text)

@@ -608,21 +608,21 @@ t.test('commands', async (t) => {
     const modem = rig.ctx.services.find(cellularModem)
     const found = rig.ctx.services.find(cellularRouter)
     t.match(found, { state: 'online', macaddr: '00:1E:42:AA:BB:CC', address: '127.0.0.1' })
-    t.match(await modem?.identity(), { imei: '860000000000009' })
-    t.match(await modem?.signal(), { rssi_dbm: -57 })
-    t.match(await modem?.registration(), { network: 'home' })
-    t.match(await modem?.sim(), { state: 'ready' })
-    t.strictSame(await modem?.traffic(), { sent: 1000, recvd: 2000 })
-    t.equal(await modem?.temperature(), 42.1)
+    t.match(await modem?.read('modemIdentity'), { imei: '860000000000009' })
+    t.match(await modem?.read('signal'), { rssi_dbm: -57 })
+    t.match(await modem?.read('registration'), { network: 'home' })
+    t.match(await modem?.read('sim'), { state: 'ready' })
+    t.strictSame(await modem?.read('traffic'), { sent: 1000, recvd: 2000 })
+    t.equal((await modem?.read('temperature'))?.celsius, 42.1)
     t.equal((await modem?.scanOperators())?.length, 3)
-    t.equal(await modem?.operatorSelection(), '24603')
+    t.equal((await modem?.read('operatorSelection'))?.plmn, '24603')
     await modem?.selectOperator(undefined)
     await modem?.setApn({ apn: 'a', user: '', pswd: '', auth: 'none' })
-    t.match(await modem?.apn(), { apn: 'a' })
-    t.equal(await modem?.pingHost(), '8.8.8.8')
+    t.match(await modem?.read('apn'), { apn: 'a' })
+    t.match(await modem?.read('pingReboot'), { enabled: true, host: '8.8.8.8' })
     await modem?.reboot()
     const gone = AbortSignal.abort()
-    await t.rejects(modem?.signal(gone) as Promise<unknown>, { code: 'RTK_ERR_ABORTED' })
+    await t.rejects(modem?.read('signal', gone) as Promise<unknown>, { code: 'RTK_ERR_ABORTED' })
   })
 })
 
@@ -730,7 +730,7 @@ t.test('a password that is set while the queue is full changes nothing for a rou
   await rig.reach('online')
   await rig.pass(minute_ms)
   const modem = (rig.ctx as PluginContext).services.find(cellularModem)
-  const calls = Array.from({ length: 60 }, () => modem?.signal())
+  const calls = Array.from({ length: 60 }, () => modem?.read('signal'))
   const ended = Promise.allSettled(calls)
   await rig.station.station.change({ 'rtr-pswd': 'right', 'rtr-user': 'admin' }, { source: 'http' })
   const results = await ended
@@ -773,10 +773,10 @@ t.test(
     }
     const modem = (rig.ctx as PluginContext).services.find(cellularModem)
     const calls = [
-      () => modem?.signal(),
-      () => modem?.registration(),
-      () => modem?.sim(),
-      () => modem?.apn(),
+      () => modem?.read('signal'),
+      () => modem?.read('registration'),
+      () => modem?.read('sim'),
+      () => modem?.read('apn'),
       () => rut(rig, rpc('system', 'info')),
     ]
     let [done, failed, most] = [0, 0, 0]

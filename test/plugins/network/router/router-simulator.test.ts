@@ -68,7 +68,7 @@ for (const [kind, simulator] of Object.entries(kinds)) {
     })
 
     t.test('the modem', async (t) => {
-      t.match(await modem.identity(), {
+      t.match(await modem.read('modemIdentity'), {
         imei: /^\d{15}$/,
         model: /./,
         ...(kind !== '7/rest' && { manuf: /./ }),
@@ -76,28 +76,28 @@ for (const [kind, simulator] of Object.entries(kinds)) {
         operatorControl: true,
       })
       sim.command('signal -91')
-      t.equal((await modem.signal()).rssi_dbm, -91)
-      t.match(await modem.registration(), { network: 'home', plmn: 24603, connected: true })
-      t.match(await modem.sim(), { state: 'ready', imsi: '246031234567890', iccid: '8937003123456789014' })
-      t.ok((await modem.traffic()).sent >= 0)
+      t.equal((await modem.read('signal')).rssi_dbm, -91)
+      t.match(await modem.read('registration'), { network: 'home', plmn: 24603, connected: true })
+      t.match(await modem.read('sim'), { state: 'ready', imsi: '246031234567890', iccid: '8937003123456789014' })
+      t.ok((await modem.read('traffic')).sent >= 0)
       sim.command('temperature 43.5')
-      t.equal(await modem.temperature(), 43.5)
+      t.equal((await modem.read('temperature')).celsius, 43.5)
       sim.command('sim absent')
-      t.strictSame(await modem.sim(), { state: 'absent', imsi: '', iccid: '' })
-      t.notMatch(JSON.stringify(await modem.registration()), /N\/A/, 'what is not known is empty')
+      t.strictSame(await modem.read('sim'), { state: 'absent', imsi: '', iccid: '' })
+      t.notMatch(JSON.stringify(await modem.read('registration')), /N\/A/, 'what is not known is empty')
       for (const state of ['pin', 'puk', 'ready'] as const) {
         sim.command(`sim ${state}`)
         await rig.pass(30_000)
-        t.equal((await modem.sim()).state, state)
+        t.equal((await modem.read('sim')).state, state)
       }
     })
 
     t.test('APN', async (t) => {
       const wanted = { apn: 'internet.tele2.lt', user: 'u', pswd: 'p', auth: 'pap' } as const
       await during(rig, modem.setApn(wanted))
-      t.strictSame(await modem.apn(), wanted)
+      t.strictSame(await modem.read('apn'), wanted)
       await during(rig, modem.setApn({ apn: '', user: '', pswd: '', auth: 'none' }))
-      t.equal((await modem.apn()).apn, '')
+      t.equal((await modem.read('apn')).apn, '')
       await rig.pass(minute_ms)
     })
 
@@ -108,14 +108,14 @@ for (const [kind, simulator] of Object.entries(kinds)) {
       const other = scanned.find(({ plmn }) => plmn !== '24603')?.plmn
       await during(rig, modem.selectOperator(other))
       await rig.pass(minute_ms)
-      t.equal(await modem.operatorSelection(), other)
-      t.equal((await modem.registration()).plmn, Number(other))
+      t.equal((await modem.read('operatorSelection')).plmn, other)
+      t.equal((await modem.read('registration')).plmn, Number(other))
       await during(rig, modem.selectOperator(undefined))
       await rig.pass(minute_ms)
-      t.equal(await modem.operatorSelection(), undefined)
+      t.equal((await modem.read('operatorSelection')).plmn, undefined)
       await during(rig, modem.reboot())
       await rig.pass(2 * minute_ms)
-      t.match(await modem.registration(), { network: 'home' })
+      t.match(await modem.read('registration'), { network: 'home' })
     })
 
     t.test('restarts, and comes back', async (t) => {
@@ -149,15 +149,15 @@ for (const [kind, simulator] of Object.entries(kinds)) {
         sim.command(`garbage ${damage} 2`)
         await during(
           rig,
-          modem.signal().catch(() => undefined),
+          modem.read('signal').catch(() => undefined),
         )
         await during(
           rig,
-          modem.registration().catch(() => undefined),
+          modem.read('registration').catch(() => undefined),
         )
         await rig.reach('online', 5 * minute_ms)
       }
-      t.match(await modem.registration(), { network: 'home' })
+      t.match(await modem.read('registration'), { network: 'home' })
     })
 
     t.test('a changed password', async (t) => {
