@@ -10,8 +10,8 @@ import { Performer } from '../operations/performer.js'
 import type { Transport } from '../transport/call.js'
 import { type CertificatePin, confirmationOf } from '../transport/certificate.js'
 import { findTransport } from '../transport/find.js'
-import { RouterQueue } from '../transport/queue.js'
 import type { LinkMetrics } from './metrics.js'
+import { RouterQueue } from './queue.js'
 import { type LinkEvent, nextState } from './states.js'
 
 /** A router restarts in one to two minutes. */
@@ -143,26 +143,39 @@ export class RouterLink {
   }
 
   /** Several operations in one turn. */
-  turn<T>(
+  async turn<T>(
     label: string,
     work: (performer: Performer, signal: AbortSignal, transport: Transport) => Promise<T>,
     { signal, patience_ms }: CallOptions = {},
   ): Promise<T> {
-    const { ctx } = this.#deps
-    const refusal = this.#refusal()
-    if (refusal) return Promise.reject(refusal)
+    const { ctx, metrics } = this.#deps
+    this.#usable()
     // One of its own for each call: many of them wait, and each listens.
     const both = anySignal([ctx.signal, signal])
-    return this.queue
-      .enter(
-        label,
-        async () => {
-          const { transport, performer } = this.#usable()
-          return this.#measured(label, () => work(performer, both.signal, transport))
-        },
-        { signal: both.signal, ...(patience_ms !== undefined && { patience_ms }) },
-      )
-      .finally(both.release)
+    let release = () => {}
+    try {
+      release = await this.queue.acquire(label, {
+        signal: both.signal,
+        ...(patience_ms !== undefined && { patience_ms }),
+      })
+      const { transport, performer } = this.#usable()
+      const begin_ms = ctx.clock.monotonic()
+      let code: string | undefined
+      try {
+        const value = await work(performer, both.signal, transport)
+        this.#strikes = 0
+        return value
+      } catch (error) {
+        code = error instanceof RtkError ? error.code : 'RTK_ERR_INTERNAL'
+        this.#judge(error, label)
+        throw error
+      } finally {
+        metrics().call(label, (ctx.clock.monotonic() - begin_ms) / 1000, code)
+      }
+    } finally {
+      release()
+      both.release()
+    }
   }
 
   /** The same without waiting for it: a failure is logged. */
@@ -187,44 +200,18 @@ export class RouterLink {
     this.#leave('restart', reason, restart_ms)
   }
 
+  /** @throws RTK_ERR_ROUTER_…: why nothing can be called now */
   #usable(): Connected {
-    const refusal = this.#refusal()
-    if (refusal || !this.#connected)
-      throw refusal ?? new RtkError(routerErrors.RTK_ERR_ROUTER_OFFLINE, 'the router is not connected')
-    return this.#connected
-  }
-
-  /** Why nothing can be called now. */
-  #refusal(): RtkError | undefined {
-    if (this.#state === 'online') return undefined
+    if (this.#state === 'online' && this.#connected) return this.#connected
+    const { RTK_ERR_ROUTER_CERTIFICATE, RTK_ERR_ROUTER_LOGIN, RTK_ERR_ROUTER_OFFLINE } = routerErrors
     if (this.#state === 'certificate') {
       const { waiting } = this.#deps.pin
       const next = waiting ? `if it was replaced or reset: ${confirmationOf(waiting)}` : 'see router-certificate'
-      return new RtkError(
-        routerErrors.RTK_ERR_ROUTER_CERTIFICATE,
-        `the certificate of the router changed: ${this.#error}; ${next}`,
-      )
+      const text = `the certificate of the router changed: ${this.#error}; ${next}`
+      throw new RtkError(RTK_ERR_ROUTER_CERTIFICATE, text)
     }
-    const text = `the router is ${this.#state}: ${this.#error}`
-    if (this.#state === 'locked') return new RtkError(routerErrors.RTK_ERR_ROUTER_LOGIN, text)
-    return new RtkError(routerErrors.RTK_ERR_ROUTER_OFFLINE, text)
-  }
-
-  async #measured<T>(label: string, work: () => Promise<T>): Promise<T> {
-    const { clock } = this.#deps.ctx
-    const begin_ms = clock.monotonic()
-    const seconds = () => (clock.monotonic() - begin_ms) / 1000
-    try {
-      const value = await work()
-      this.#strikes = 0
-      this.#deps.metrics().call(label, seconds())
-      return value
-    } catch (error) {
-      const code = error instanceof RtkError ? error.code : 'RTK_ERR_INTERNAL'
-      this.#deps.metrics().call(label, seconds(), code)
-      this.#judge(error, label)
-      throw error
-    }
+    const code = this.#state === 'locked' ? RTK_ERR_ROUTER_LOGIN : RTK_ERR_ROUTER_OFFLINE
+    throw new RtkError(code, `the router is ${this.#state}: ${this.#error}`)
   }
 
   /** Evaluates a failed call for the link state. */
@@ -276,11 +263,14 @@ export class RouterLink {
     if (this.#connecting) return
     this.#connecting = true
     const { signal } = this.#deps.ctx
+    let release = () => {}
     try {
-      await this.queue.enter('connect', () => this.#attempt(signal), { signal, first: true })
+      release = await this.queue.acquire('connect', { signal, first: true })
+      await this.#attempt(signal)
     } catch (error) {
       this.#failed(error)
     } finally {
+      release()
       this.#connecting = false
       if (this.#again && !signal.aborted) {
         this.#again = false

@@ -14,6 +14,7 @@ const changing: ReadonlySet<FactName> = new Set(['simSlot', 'simId'])
 /** Defaults of unreported facts. */
 const usual: Partial<Record<FactName, string>> = { simSlot: '1' }
 
+type AnyWay = Way<never, unknown>
 type Failure = Extract<Outcome, { ok: false }>
 type Attempt<O> = { ok: true; value: O } | Failure
 
@@ -27,10 +28,10 @@ export class Performer {
    * Alternatives that this router lacks, or for which the user has no right: skipped while another one works. A missing one
    * may only be late: the modem's objects appear minutes after the login.
    */
-  readonly #closed = new Map<Way<never, unknown>, Failure>()
+  readonly #closed = new Map<AnyWay, Failure>()
   readonly #facts = new Map<FactName, string>()
   /** Calls of each way, by their place in it, that a new session is refused too: none of them is worth another login. */
-  readonly #forbidden = new WeakMap<Way<never, unknown>, Set<number>>()
+  readonly #forbidden = new WeakMap<AnyWay, Set<number>>()
   /** The present session has answered something, or was never tried: only such a session can have ended. */
   #isSessionGood = true
 
@@ -43,39 +44,34 @@ export class Performer {
     this.#pause = pause
   }
 
-  /** @throws RTK_ERR_ROUTER_… */
+  /** By the first way that this router has. @throws RTK_ERR_ROUTER_… */
   async perform<K extends OperationName>(name: K, input: Input<K>, signal: AbortSignal): Promise<Output<K>> {
+    const ways = waysOf(name, this.dialect)
+    const trials: [AnyWay, Failure][] = []
+    let last: Failure | undefined
     try {
-      return await this.#first(name, input, signal)
-    } catch (error) {
-      for (const way of waysOf(name, this.dialect) as readonly Way<never, unknown>[]) {
-        if (this.#closed.get(way)?.kind === 'absent') this.#closed.delete(way)
+      for (const way of ways) {
+        const closed = this.#closed.get(way as AnyWay)
+        last = closed ?? last
+        if (closed) continue
+        const facts = await this.#factsFor(way.needs ?? [], signal)
+        const started = await this.#attempt(way, input, facts, signal)
+        const attempt = started.ok && way.poll ? await this.#polled(way, way.poll, input, signal) : started
+        if (attempt.ok) {
+          for (const [failed, why] of trials) this.#closed.set(failed, why)
+          return attempt.value
+        }
+        last = attempt
+        if (way.isTrial) trials.push([way as AnyWay, attempt])
+        if (attempt.kind === 'absent' || attempt.kind === 'expired') this.#closed.set(way as AnyWay, attempt)
+        else if (way.writes) break
       }
+      throw failureOf(name, this.dialect, last)
+    } catch (error) {
+      for (const way of ways as readonly AnyWay[])
+        if (this.#closed.get(way)?.kind === 'absent') this.#closed.delete(way)
       throw error
     }
-  }
-
-  /** By the first way that this router has. */
-  async #first<K extends OperationName>(name: K, input: Input<K>, signal: AbortSignal): Promise<Output<K>> {
-    let last: Failure | undefined
-    const trials: [Way<never, unknown>, Failure][] = []
-    for (const way of waysOf(name, this.dialect)) {
-      const closed = this.#closed.get(way as Way<never, unknown>)
-      last = closed ?? last
-      if (closed) continue
-      const facts = await this.#factsFor(way.needs ?? [], signal)
-      const started = await this.#attempt(way, input, facts, signal)
-      const attempt = started.ok && way.poll ? await this.#polled(way, way.poll, input, signal) : started
-      if (attempt.ok) {
-        for (const [failed, why] of trials) this.#closed.set(failed, why)
-        return attempt.value
-      }
-      last = attempt
-      if (way.isTrial) trials.push([way as Way<never, unknown>, attempt])
-      if (attempt.kind === 'absent' || attempt.kind === 'expired') this.#closed.set(way as Way<never, unknown>, attempt)
-      else if (way.writes) break
-    }
-    throw failureOf(name, this.dialect, last)
   }
 
   async #factsFor(needs: readonly FactName[], signal: AbortSignal): Promise<RouterFactIds> {
@@ -114,13 +110,20 @@ export class Performer {
     return { ok: false, kind: 'timeout', text: `no result within ${most_ms / 1000} s` }
   }
 
-  /** A session that expired is renewed and everything is sent again once: uncommitted uci changes are lost with their session. */
+  /**
+   * A session that expired is renewed and everything is sent again once: uncommitted uci changes are lost with their session. A read is
+   * also sent again when the router closed the connection: it may have been an old one.
+   */
   async #attempt<I, O>(way: Way<I, O>, input: I, facts: RouterFactIds, signal: AbortSignal): Promise<Attempt<O>> {
     const calls = way.calls(input, facts)
+    const send = () => this.#transport.call(calls, way.together === true, signal)
     try {
-      const forbidden = this.#forbidden.get(way as Way<never, unknown>) ?? new Set<number>()
+      const forbidden = this.#forbidden.get(way as AnyWay) ?? new Set<number>()
       for (let again = false; ; again = true) {
-        const outcomes = await this.#sent(way, calls, signal)
+        const outcomes = await send().catch((error: unknown) => {
+          if (way.writes || !(error instanceof BrokenOff)) throw error
+          return send()
+        })
         const denied = outcomes.flatMap((one, index) => (!one.ok && one.kind === 'expired' ? [index] : []))
         this.#isSessionGood ||= outcomes.some(({ ok }) => ok)
         if (!again && this.#isSessionGood && denied.some((index) => !forbidden.has(index))) {
@@ -128,22 +131,12 @@ export class Performer {
           this.#isSessionGood = false
           continue
         }
-        if (again) this.#forbidden.set(way as Way<never, unknown>, new Set(denied))
+        if (again) this.#forbidden.set(way as AnyWay, new Set(denied))
         return judged(way, input, facts, calls, outcomes)
       }
     } catch (error) {
       if (!way.mayBreakOff || !isBreakOff(error)) throw error
       return { ok: true, value: way.read([], input, facts) as O }
-    }
-  }
-
-  /** A read is sent again when the router closed the connection: it may have been an old one. */
-  async #sent<I, O>(way: Way<I, O>, calls: ReturnType<Way<I, O>['calls']>, signal: AbortSignal): Promise<Outcome[]> {
-    try {
-      return await this.#transport.call(calls, way.together === true, signal)
-    } catch (error) {
-      if (way.writes || !(error instanceof BrokenOff)) throw error
-      return this.#transport.call(calls, way.together === true, signal)
     }
   }
 }

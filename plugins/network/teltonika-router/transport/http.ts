@@ -87,11 +87,19 @@ function routerFailure(error: unknown, place: string): unknown {
     case 'RTK_ERR_FETCH_CERTIFICATE':
       return new RtkError(routerErrors.RTK_ERR_ROUTER_CERTIFICATE, message, { cause: error })
     case 'RTK_ERR_FETCH_ANSWER':
-      if (message.includes('cut the connection off')) return new BrokenOff(place, error)
+      if (isCutOff(error)) return new BrokenOff(place, error)
       return new RtkError(routerErrors.RTK_ERR_ROUTER_ANSWER, message, { cause: error })
     case 'RTK_ERR_ABORTED':
       return error
     default:
       return new RtkError(routerErrors.RTK_ERR_ROUTER_ANSWER, message, { cause: error })
   }
+}
+
+/** Codes of Node and of its HTTP client for a connection that the other side ended. */
+const cutOff: readonly unknown[] = ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']
+
+function isCutOff(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  return cutOff.includes((error as { code?: unknown }).code) || isCutOff(error.cause)
 }

@@ -75,7 +75,14 @@ export class RestTransport implements Transport {
     const outcomes: Outcome[] = []
     for (const call of calls) {
       if (isUbus(call)) continue
-      const outcome = await this.#one(call, signal)
+      this.#secrets.addFrom(call.data)
+      const body = call.data === undefined ? undefined : JSON.stringify({ data: call.data })
+      const outcome = await this.#send(
+        call,
+        body,
+        body === undefined ? {} : { 'content-type': 'application/json' },
+        signal,
+      )
       outcomes.push(outcome)
       if (!outcome.ok && !call.optional) break
     }
@@ -90,12 +97,6 @@ export class RestTransport implements Transport {
   /** A file for the router. */
   async upload(path: string, form: Blob, limit_ms: number, signal: AbortSignal): Promise<Outcome> {
     return this.#send({ verb: 'POST', path, limit_ms }, form, { 'content-type': form.type }, signal)
-  }
-
-  #one(call: RestCall, signal: AbortSignal): Promise<Outcome> {
-    this.#secrets.addFrom(call.data)
-    const body = call.data === undefined ? undefined : JSON.stringify({ data: call.data })
-    return this.#send(call, body, body === undefined ? {} : { 'content-type': 'application/json' }, signal)
   }
 
   async #send(

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
-import { RouterQueue } from '../../../../plugins/network/teltonika-router/transport/queue.js'
+import { RouterQueue, type TurnOptions } from '../../../../plugins/network/teltonika-router/link/queue.js'
 import { type AnyPlugin, definePlugin, type PluginContext } from '../../../../runtime/plugin.js'
 import { completions, helpText, noPart } from '../../../../runtime/tools/cli/console.js'
 import { RouterInfo } from '../../../../schemas/info/router.js'
@@ -700,20 +700,24 @@ t.test('POST /update-firmware', async (t) => {
 t.test('the queue', async (t) => {
   const clock = new ManualClock()
   const queue = new RouterQueue((ms, fn) => clock.timer(ms, fn))
+  const enter = async <T>(label: string, work: () => Promise<T>, options?: TurnOptions): Promise<T> => {
+    const release = await queue.acquire(label, options)
+    return work().finally(release)
+  }
   let release: () => void = () => {}
-  const first = queue.enter('scan', () => new Promise<void>((resolve) => (release = resolve)))
+  const first = enter('scan', () => new Promise<void>((resolve) => (release = resolve)))
   const order: number[] = []
-  const rest = [1, 2, 3].map((n) => queue.enter(`call ${n}`, async () => void order.push(n)))
-  const impatient = queue.enter('reboot', async () => {}, { patience_ms: 5_000 })
+  const rest = [1, 2, 3].map((n) => enter(`call ${n}`, async () => void order.push(n)))
+  const impatient = enter('reboot', async () => {}, { patience_ms: 5_000 })
   const gone = new AbortController()
-  const aborted = queue.enter('info', async () => {}, { signal: gone.signal })
+  const aborted = enter('info', async () => {}, { signal: gone.signal })
   gone.abort()
   await t.rejects(aborted, { code: 'RTK_ERR_ABORTED' })
   const late = t.rejects(impatient, { code: 'RTK_ERR_ROUTER_TIMEOUT', message: /busy with scan/ })
   await clock.advance(5_000)
   await late
   const many = Array.from({ length: 60 }, () =>
-    queue.enter('more', async () => {}).catch((error: { code: string }) => error.code),
+    enter('more', async () => {}).catch((error: { code: string }) => error.code),
   )
   t.ok(queue.length <= 33, 'bounded')
   release()

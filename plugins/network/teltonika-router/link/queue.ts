@@ -31,31 +31,17 @@ export class RouterQueue {
   }
 
   /**
-   * Runs `work` when it is its turn.
-   * @throws RTK_ERR_ABORTED, RTK_ERR_UNAVAILABLE if too many wait, RTK_ERR_ROUTER_TIMEOUT after the time limit; errors of `work`
+   * Waits for the turn. A call that no longer waits passes its turn on when it comes.
+   * @returns to be called when the call is over
+   * @throws RTK_ERR_ABORTED, RTK_ERR_UNAVAILABLE if too many wait, RTK_ERR_ROUTER_TIMEOUT after `patience_ms`
    */
-  async enter<T>(label: string, work: () => Promise<T>, options: TurnOptions = {}): Promise<T> {
-    if (options.signal?.aborted) throw aborted(label)
-    if (this.#length > mostWaiting && !options.first) {
+  async acquire(label: string, { signal, patience_ms, first }: TurnOptions = {}): Promise<() => void> {
+    if (signal?.aborted) throw aborted(label)
+    if (this.#length > mostWaiting && !first) {
       const text = `${label}: ${mostWaiting} calls wait for the router already (${this.#current} is running): try again later`
       throw new RtkError('RTK_ERR_UNAVAILABLE', text)
     }
     this.#length++
-    let release = () => {}
-    try {
-      release = await this.#turn(label, options)
-      this.#current = label
-      return await work().finally(() => {
-        this.#current = ''
-      })
-    } finally {
-      this.#length--
-      release()
-    }
-  }
-
-  /** A call that no longer waits passes its turn on when it comes. */
-  async #turn(label: string, { signal, patience_ms, first }: TurnOptions): Promise<() => void> {
     const turn = this.#turns.acquire(first ? 1 : 0)
     let giveUp: (error: RtkError) => void = () => {}
     const gaveUp = new Promise<never>((_resolve, reject) => {
@@ -69,8 +55,15 @@ export class RouterQueue {
     signal?.addEventListener('abort', onAbort, { once: true })
     const cancel = patience_ms === undefined ? undefined : this.#after(patience_ms, onTimeout)
     try {
-      return await Promise.race([turn, gaveUp])
+      const release = await Promise.race([turn, gaveUp])
+      this.#current = label
+      return () => {
+        this.#current = ''
+        this.#length--
+        release()
+      }
     } catch (error) {
+      this.#length--
       void turn.then((release) => release())
       throw error
     } finally {
