@@ -36,7 +36,7 @@ const absent_ms = 10 * minute_ms
 /** The modem starts later than its router. */
 const modemRetry_ms = 30_000
 /** A modem that restarts is not asked anything for so long. */
-export const modemBoot_ms = 30_000
+const modemBoot_ms = 30_000
 /** They belong to the SIM in use. */
 const ofSim = ['registration', 'apn', 'operatorSelection'] as const
 

@@ -59,8 +59,8 @@ export interface Credentials {
 }
 
 /**
- * `rejected`: user or password is wrong, or the router blocks this address. `denied`: "Access denied", also the answer of a starting
- * router.
+ * `rejected`: user or password is wrong, or the router blocks this address. `denied`: "Access denied", the answer of a starting
+ * router to any pair.
  */
 export type LoginAnswer = 'accepted' | 'rejected' | 'denied'
 
