@@ -156,17 +156,15 @@ t.test('collects the messages of an epoch', async (t) => {
 
 interface Known {
   name: string
-  /** One sigma of the third difference, mm, where it is in the reference table. */
-  third_mm?: number
   /** The least share of epochs with a verdict after the first 20; undefined without directions. */
   known?: number
   losses?: number
 }
 const captured: Known[] = [
-  { name: 'pygnssutils_pygpsdata-rtcm3.log', third_mm: 7.9, known: 0.7, losses: 1 },
+  { name: 'pygnssutils_pygpsdata-rtcm3.log', known: 0.7, losses: 1 },
   { name: 'gpsd_ublox-zed-f9t-rtcm3.log', known: 0.8 },
   { name: 'hazer_ubx-zed-f9p-2.dat', known: 0 },
-  { name: 'swiftnav_dropped-packets-STR24.rtcm3', third_mm: 8.2, known: 0.99 },
+  { name: 'swiftnav_dropped-packets-STR24.rtcm3', known: 0.99 },
   { name: 'swiftnav_week-rollover-STR24.rtcm3', known: 0.99 },
   { name: 'swiftnav_missing-beidou-STR17.rtcm3', known: 0.8 },
   { name: 'swiftnav_sept.rtcm' },
@@ -174,39 +172,25 @@ const captured: Known[] = [
   { name: 'swiftnav_switch-legacy-msm-legacy-msm.rtcm' },
 ]
 
-t.test(
-  'reports no move and no disturbance on any capture of a real receiver',
-  { skip: noCaptures || gateOnly },
-  async (t) => {
-    for (const { name, third_mm, known, losses = 0 } of captured) {
-      t.test(name, async (t) => {
-        const watch = new PhaseWatch()
-        const reports = observedOf(name).map(({ epoch, sky }) => watch.take(epoch, sky) as PhaseReport)
-        t.ok(reports.length > 20, `${reports.length} epochs`)
-        t.same(moves(reports), [])
-        t.notOk(reports.some(({ disturbed }) => disturbed))
-        t.equal(reports.filter(({ lossOfLock }) => lossOfLock).length, losses)
-        const thirds = reports.flatMap(({ thirdDifference }) => thirdDifference ?? [])
-        const signals = thirds.reduce((sum, third) => sum + third.signals, 0)
-        const squares = thirds.reduce((sum, third) => sum + third.rms_m ** 2 * third.signals, 0)
-        const measured_mm = Math.sqrt(squares / signals) * 1000
-        t.ok(
-          measured_mm > 4 && measured_mm < 20,
-          `third difference ${measured_mm.toFixed(1)} mm over ${signals} phases`,
-        )
-        if (third_mm !== undefined) t.ok(Math.abs(measured_mm - third_mm) < 0.3, `near ${third_mm} mm`)
-        if (known === undefined) return
-        const later = reports.slice(20)
-        const nets = later.flatMap(({ net }) => net ?? [])
-        const share = later.filter(({ moved }) => moved === false).length / later.length
-        t.ok(share >= known, `a verdict in ${(share * 100).toFixed(0)} % of the epochs`)
-        t.comment(
-          `net displacement, rms E/N/U ${(['east_m', 'north_m', 'up_m'] as const).map((axis) => (rms(nets.map((net) => net[axis])) * 1000).toFixed(1)).join(' / ')} mm`,
-        )
-      })
-    }
-  },
-)
+t.test('reports no move on any capture of a real receiver', { skip: noCaptures || gateOnly }, async (t) => {
+  for (const { name, known, losses = 0 } of captured) {
+    t.test(name, async (t) => {
+      const watch = new PhaseWatch()
+      const reports = observedOf(name).map(({ epoch, sky }) => watch.take(epoch, sky) as PhaseReport)
+      t.ok(reports.length > 20, `${reports.length} epochs`)
+      t.same(moves(reports), [])
+      t.equal(reports.filter(({ lossOfLock }) => lossOfLock).length, losses)
+      if (known === undefined) return
+      const later = reports.slice(20)
+      const nets = later.flatMap(({ net }) => net ?? [])
+      const share = later.filter(({ moved }) => moved === false).length / later.length
+      t.ok(share >= known, `a verdict in ${(share * 100).toFixed(0)} % of the epochs`)
+      t.comment(
+        `net displacement, rms E/N/U ${(['east_m', 'north_m', 'up_m'] as const).map((axis) => (rms(nets.map((net) => net[axis])) * 1000).toFixed(1)).join(' / ')} mm`,
+      )
+    })
+  }
+})
 
 t.test('raises no false alarm wherever in a capture it starts', { skip: noCaptures }, async (t) => {
   const every = sample(997, 5, 149)
@@ -712,8 +696,7 @@ t.test('the receiver’s clock moves nothing', async (t) => {
       if (epoch === 110 || epoch === 150) scene.stepClock(step_s)
     })
     t.same(moves(reports), [])
-    t.equal(reports.filter(({ clockStep_m }) => clockStep_m !== 0).length, 2)
-    t.notOk(reports.some(({ disturbed, lossOfLock }) => disturbed || lossOfLock))
+    t.notOk(reports.some(({ lossOfLock }) => lossOfLock))
     const nets = reports.slice(105).map(({ net }) => net?.distance_m ?? 1)
     t.ok(Math.max(...nets) < 0.018, `${mm(Math.max(...nets))} mm`)
   }
@@ -727,8 +710,8 @@ t.test('cycle slips on a third of the satellites move nothing', async (t) => {
     })
     t.same(moves(reports), [], flagged ? 'flagged' : 'not flagged')
     t.notOk(reports.some(({ lossOfLock }) => lossOfLock))
-    const { slips, lost, satellites } = reports[110]
-    t.ok(flagged ? lost > satellites / 5 : slips > satellites / 5, `${slips} slips, ${lost} satellites lost`)
+    const { lostShare } = reports[110]
+    t.ok(flagged ? lostShare > 0.2 : lostShare === 0, `a share of ${lostShare} lost lock`)
     t.ok(
       reports.slice(110).every(({ net }) => (net?.distance_m ?? 1) < 0.02),
       'the others go on',
@@ -950,22 +933,20 @@ t.test('a break of lock during a pause is reported after it', async (t) => {
   t.match(watch.take(epoch, sky), { interrupted: true, lossOfLock: true })
 })
 
-t.test('without directions it says that the antenna moves, not where to', async (t) => {
+t.test('without directions it says nothing of a move', async (t) => {
   const scene = new Scene({ noise_m: 0.001 })
   const watch = new PhaseWatch()
   const reports = Array.from({ length: 120 }, (_, epoch) => {
     if (epoch === 100) scene.offset = { east: 0.05, north: 0.03, up: 0 }
     return watch.take(scene.next().epoch) as PhaseReport
   })
-  const disturbed = reports.flatMap((report, epoch) => (report.disturbed ? epoch : []))
-  t.ok(disturbed.length > 0 && disturbed.every((epoch) => epoch >= 100 && epoch <= 103), `epochs ${disturbed}`)
   t.ok(reports.every(({ net, moved }) => net === undefined && moved === undefined))
 })
 
 t.test('MSM1-3 are refused', async (t) => {
   const { epoch, sky } = new Scene().next()
   const messages = epoch.messages.map((msm) => ({ ...msm, type: msm.type - 4 }))
-  t.match(new PhaseWatch().take({ ...epoch, messages }, sky), { refused: 4, signals: 0, net: undefined })
+  t.match(new PhaseWatch().take({ ...epoch, messages }, sky), { tracked: 0, net: undefined })
 })
 
 t.test('an epoch that comes twice or late is dropped, a clock that went back is a new start', async (t) => {
@@ -1037,23 +1018,19 @@ t.test('gives the same levels for the same seed, version after version', async (
     if (epoch === 250) scene.stepClock(1e-3)
     if (epoch === 350) scene.slip((_, satellite) => satellite % 3 === 0, false)
   })
-  t.equal(
-    reports.reduce((sum, { slips }) => sum + slips, 0),
-    125,
-  )
   t.same(moves(reports), [202, 203, 204, 205, 206, 207, 208, 209, 210, 211])
   const hundredths = (metres = Number.NaN) => Math.round(metres * 1e5) / 100
   const levels = [102, 152, 202, 252, 302, 352].map((epoch) => {
-    const { net, sway_m, thirdDifference } = reports[epoch]
-    return [net?.east_m, net?.north_m, net?.up_m, net?.sigma.up_m, sway_m, thirdDifference?.scale_m].map(hundredths)
+    const { net, sway_m } = reports[epoch]
+    return [net?.east_m, net?.north_m, net?.up_m, net?.sigma.up_m, sway_m].map(hundredths)
   })
   t.same(levels, [
-    [1.66, -0.32, 6.53, 7.66, 6.79, 16.76],
-    [0.81, 6.53, 5.46, 6.64, 4.18, 14.07],
-    [17.07, -28.08, 14.2, 7.24, 17.32, 21.32],
-    [-4.42, 0.07, 6.87, 6.28, 4.36, 13.68],
-    [3.46, 2.83, -2.85, 5.59, 3.64, 13.25],
-    [-3.53, 0.73, -3.73, 9.5, 5.83, 12.21],
+    [1.66, -0.32, 6.53, 7.66, 6.79],
+    [0.81, 6.53, 5.46, 6.64, 4.18],
+    [17.07, -28.08, 14.2, 7.24, 17.32],
+    [-4.42, 0.07, 6.87, 6.28, 4.36],
+    [3.46, 2.83, -2.85, 5.59, 3.64],
+    [-3.53, 0.73, -3.73, 9.5, 5.83],
   ])
 })
 
@@ -1068,7 +1045,7 @@ t.test('raises no false alarm in simulated hours', { skip: gateOnly }, async (t)
     const epochs = sample(1, 24) * 3600
     let moved = 0
     let unknown = 0
-    let disturbed = 0
+    let lost = 0
     let watching_us = 0n
     for (let epoch = 0; epoch < epochs; epoch++) {
       if (epoch % 1500 === 750) scene.stepClock(epoch % 3000 === 750 ? 1e-3 : -1e-3)
@@ -1078,10 +1055,10 @@ t.test('raises no false alarm in simulated hours', { skip: gateOnly }, async (t)
       watching_us += (process.hrtime.bigint() - begin) / 1000n
       if (report?.moved) moved++
       if (report?.moved === undefined) unknown++
-      if (report?.disturbed || report?.lossOfLock) disturbed++
+      if (report?.lossOfLock) lost++
     }
     t.equal(moved, 0, `${what}: ${epochs / 3600} h`)
-    t.equal(disturbed, 0, what)
+    t.equal(lost, 0, what)
     t.ok(unknown < epochs * most, `${what}: no verdict in ${((unknown / epochs) * 100).toFixed(1)} % of the epochs`)
     t.comment(`${what}: ${Number(watching_us) / epochs} µs an epoch`)
   }

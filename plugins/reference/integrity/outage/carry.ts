@@ -72,8 +72,6 @@ const stay = { sigmas: 3, most_m: 0.3 } as const
 export interface Carried {
   readonly stayed: boolean | undefined
   readonly fitted?: Fitted
-  /** Horizontally and vertically, metres. */
-  readonly limits_m?: readonly [number, number]
   /** With the outages before. */
   readonly open?: Open
 }
@@ -107,11 +105,10 @@ function meets(fitted: Fitted, demand: { satellites: number; share: number; redu
 function judged(anchor: Anchor, fitted: Fitted, found: readonly Difference[], uncertain: Uncertain): Carried {
   const { level_m, up_m } = fitted.sigma
   const limit = (sigma_m: number) => Math.max(move.least_m, move.sigmas * sigma_m)
-  const limits_m = [limit(level_m), limit(up_m)] as const
-  const away = [Math.hypot(fitted.east, fitted.north), Math.abs(fitted.up)] as const
+  const isAway = Math.hypot(fitted.east, fitted.north) > limit(level_m) || Math.abs(fitted.up) > limit(up_m)
   const open = sumOf(anchor.open, fitted)
-  const answer = (stayed: boolean | undefined): Carried => ({ stayed, fitted, limits_m, open })
-  if (away[0] > limits_m[0] || away[1] > limits_m[1]) {
+  const answer = (stayed: boolean | undefined): Carried => ({ stayed, fitted, open })
+  if (isAway) {
     const still = fitDisplacement(found, { ...uncertain, displacement_m: still_m, scale: fitted.scale })
     const isExplained = still !== undefined && still.satellites >= stillShare * fitted.satellites
     return answer(!isExplained && meets(fitted, demands.moved) ? false : undefined)

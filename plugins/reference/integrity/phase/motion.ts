@@ -50,11 +50,6 @@ const usual_ms = 60_000
 /** Minimum size, minimum standard deviations, and the part that must happen within two samples. */
 const step = { least_m: 0.012, significance: 7, sharpness: 0.6 }
 
-export interface Net extends Enu {
-  /** Over how many seconds: 10, fewer after a start. */
-  readonly span_s: number
-}
-
 /**
  * Interprets the sequence of positions. Positions count from the start of the watch. The *level* is the antenna position without
  * swings. It changes only by lasting steps. Each kept epoch remembers its own level, so a step does not bend
@@ -104,17 +99,6 @@ export class Motion {
   /** The loss of most satellites was reported: fewer are usual from now on. */
   forgetUsual(): void {
     if (this.#next > this.#first) this.#usualFrom_ms = this.#times_ms[(this.#next - 1) % capacity]
-  }
-
-  /** Since the last sample; undefined without one. */
-  step(position: Displacement): Enu | undefined {
-    if (this.#next === this.#first) return undefined
-    const at = ((this.#next - 1) % capacity) * 3
-    return {
-      east: position.east_m - this.#positions[at],
-      north: position.north_m - this.#positions[at + 1],
-      up: position.up_m - this.#positions[at + 2],
-    }
   }
 
   /**
@@ -168,12 +152,11 @@ export class Motion {
   }
 
   /** The displacement between the level 10 s ago and now. */
-  net(time_ms: number, position: Displacement): Net {
+  net(time_ms: number, position: Displacement): Enu {
     let sample = Math.max(this.#first, this.#next - 1)
     while (sample > this.#first && this.#times_ms[sample % capacity] > time_ms - span_ms) sample--
     const at = (sample % capacity) * 3
     return {
-      span_s: Math.min(span_ms, time_ms - this.#times_ms[sample % capacity]) / 1000,
       east: position.east_m - this.#levels[at],
       north: position.north_m - this.#levels[at + 1],
       up: position.up_m - this.#levels[at + 2],

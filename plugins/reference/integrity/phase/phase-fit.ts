@@ -22,8 +22,6 @@ export interface Fitted {
   readonly position?: Displacement
   /** There are enough satellites in lock, but no displacement explains their phases. */
   readonly contradicts?: boolean
-  /** Signals that slipped without notice, which start afresh. */
-  readonly slips: number
   /** Standard deviation of the difference of two positions, in those of one. */
   readonly stepNoise: number
   readonly plan: Plan
@@ -78,16 +76,16 @@ export class PhaseFit {
     const { noise, response, response_ps } = error
     const of = { stepNoise: Math.sqrt(2 / (1 + noise)), plan, response, response_ps }
     const position = fit.solve()
-    if (position === undefined) return { slips: 0, ...of }
-    if (position === 'contradiction') return { slips: 0, ...of, contradicts: true }
-    return { slips: past ? 0 : this.#learn(), ...of, position }
+    if (position === undefined) return of
+    if (position === 'contradiction') return { ...of, contradicts: true }
+    if (!past) this.#learn()
+    return { ...of, position }
   }
 
-  /** @returns how many signals slipped */
-  #learn(): number {
+  /** Learns the noise of each signal. Signals that slipped without notice start afresh. */
+  #learn(): void {
     const fit = this.#fit
     const pace = this.#pace
-    let slips = 0
     for (let row = 0; row < fit.size; row++) {
       const track = this.#used[row]
       const { variance } = track
@@ -99,9 +97,7 @@ export class PhaseFit {
       variance[pace] = Math.max(leastVariance, before + (size - before) / varianceMemory)
       if (pace === 'slow' || fit.agrees(row) || Math.abs(rest_m) < slip_m) continue
       this.#tracks.restart(track)
-      slips++
     }
-    return slips
   }
 
   #addRows(seen: readonly Track[], { first, count, error }: Window, clock: number): void {

@@ -11,7 +11,7 @@ import { type Plan, quickPlans, slowPlans } from './reference.js'
 import type { Move, PhaseReport } from './report.js'
 import { kept, type LockReport, SignalTracks } from './signal-tracks.js'
 import type { Sky } from './sky.js'
-import { Calm, type ThirdDifference, ThirdDifferences } from './third-difference.js'
+import { Calm, ThirdDifferences } from './third-difference.js'
 
 export interface PhaseWatchOptions {
   /** A net displacement from which the antenna counts as moved, metres. */
@@ -50,7 +50,6 @@ const unsure_ms = { least: 1_000, most: 10_000 }
 const lost_ms = 5_000
 
 interface Solved extends Partial<Fitted> {
-  readonly step?: Enu | undefined
   /** Of the level, since when. */
   readonly since_ms?: number | undefined
 }
@@ -103,7 +102,7 @@ export class PhaseWatch {
 
   /**
    * Takes one epoch, in order of time.
-   * @param sky directions of the satellites; without, only lock and third differences are watched
+   * @param sky directions of the satellites; without, only lock is watched
    */
   take(epoch: MsmEpoch, sky?: Sky): PhaseReport | undefined {
     const pause_ms = Math.max(this.#clock.pause_ms, Math.min(bridged.most_ms, bridged.share * this.#tracks.history_ms))
@@ -140,9 +139,10 @@ export class PhaseWatch {
     // A phase with little history takes no part in the position, and its slip would show when it does.
     if (third && this.#motion.isStill(this.#clock.time_ms)) this.#thirdDifferences.restartSlipped()
     const events = { interrupted, lossOfLock, contradiction, moved }
-    const report = this.#report(epoch.time_ms, interval_ms, events, lock, solved, third)
+    const report = this.#report(interval_ms, events, lock, solved)
+    const isDisturbed = third && this.#calm.disturbed(third)
     // It left again before it was watched: an epoch on either side in one fit would look like a move back.
-    if (report.disturbed && this.#isRenewed && !solved?.position) this.#tracks.forgetBefore(this.#clock.time_ms)
+    if (isDisturbed && this.#isRenewed && !solved?.position) this.#tracks.forgetBefore(this.#clock.time_ms)
     return report
   }
 
@@ -213,9 +213,8 @@ export class PhaseWatch {
       if (solved?.position || isLost) this.#departure = undefined
       return solved
     }
-    const step = position && this.#motion.step(position)
     if (position) this.#motion.keep(time_ms, position)
-    return fitted && { ...fitted, contradicts: false, step }
+    return fitted && { ...fitted, contradicts: false }
   }
 
   /** The position in the frame of `Motion`, with the slips that the solution shows; undefined when it is not observable. */
@@ -224,14 +223,13 @@ export class PhaseWatch {
     const fitted = this.#quick.solve(time_ms, interval_ms)
     if (!fitted?.position) return fitted
     const { position, stepNoise, plan } = fitted
-    const step = this.#motion.step(position)
     // From where it was, to the farthest that the extrapolation puts it on the other side.
     const { east, north, up } = this.#excursion(plan)
     const bent_m = (1 + fitted.response) * Math.hypot(east, north, up)
     const since_ms = this.#motion.add(time_ms, position, stepNoise, bent_m)
     // A short fit has the step in it by now, and little history to lose.
     if (since_ms !== undefined && plan.degree === 2) this.#renew_ms = Math.min(this.#renew_ms, time_ms + 1)
-    return { ...fitted, step, since_ms }
+    return { ...fitted, since_ms }
   }
 
   /** A displacement by less a second than the quick polynomials tell from the motion of the satellites. */
@@ -303,28 +301,26 @@ export class PhaseWatch {
   }
 
   #report(
-    time_ms: number,
     interval_ms: number,
     events: Pick<PhaseReport, 'interrupted' | 'lossOfLock' | 'contradiction' | 'moved'>,
     lock: LockReport,
     solved: Solved | undefined,
-    third: ThirdDifference | undefined,
   ): PhaseReport {
     const position = solved?.position
     const isSpanned = this.#clock.interval_ms < span_ms
     const net = isSpanned && position ? this.#motion.net(this.#clock.time_ms, position) : undefined
     return {
-      time_ms,
       interval_s: interval_ms / 1000,
       ...events,
       ...lock,
-      slips: solved?.slips ?? 0,
-      step: position && solved?.step && toDisplacement(solved.step, position, solved.stepNoise ?? 1),
-      net: position && net && { ...toDisplacement(net, position, 1), distance_m: length(net), span_s: net.span_s },
+      net: position &&
+        net && {
+          ...position,
+          ...{ east_m: net.east, north_m: net.north, up_m: net.up },
+          distance_m: Math.hypot(net.east, net.north, net.up),
+        },
       move: events.moved ? this.#move() : undefined,
       sway_m: position && this.#motion.sway_m(this.#clock.time_ms),
-      thirdDifference: third,
-      disturbed: third && this.#calm.disturbed(third),
     }
   }
   readonly #calm = new Calm()
@@ -342,16 +338,3 @@ export class PhaseWatch {
 }
 
 const isFitted = (solved: Solved): solved is Solved & Fitted => solved.plan !== undefined
-
-const length = ({ east, north, up }: Enu) => Math.hypot(east, north, up)
-
-function toDisplacement({ east, north, up }: Enu, position: Displacement, factor: number): Displacement {
-  const { sigma } = position
-  return {
-    ...position,
-    east_m: east,
-    north_m: north,
-    up_m: up,
-    sigma: { east_m: sigma.east_m * factor, north_m: sigma.north_m * factor, up_m: sigma.up_m * factor },
-  }
-}

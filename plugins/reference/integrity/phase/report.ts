@@ -1,12 +1,9 @@
 import type { Covariance, Displacement } from './displacement.js'
 import type { LockReport } from './signal-tracks.js'
-import type { ThirdDifference } from './third-difference.js'
 
-/** A displacement over the last seconds. */
+/** The displacement over the last 10 s, or since a start that is not as long ago. */
 export interface NetDisplacement extends Displacement {
   readonly distance_m: number
-  /** 10; fewer in the first seconds after a start. */
-  readonly span_s: number
 }
 
 /** From where the antenna was to where it is, metres. */
@@ -25,8 +22,6 @@ export interface Move {
 
 /** Result of one epoch. Undefined is unknown: too short a history, too few satellites, or no directions. */
 export interface PhaseReport extends LockReport {
-  /** GPS time of week, ms. */
-  readonly time_ms: number
   /** Since the last epoch; 0 for the first, infinite after a time that went back. */
   readonly interval_s: number
   /** The stream paused for so long that the watch starts afresh. Lock is still compared with the time before. */
@@ -41,10 +36,6 @@ export interface PhaseReport extends LockReport {
    * on until there is a history again. Reported once per event.
    */
   readonly contradiction: boolean
-  /** Signals that slipped without their lock indicator saying so. */
-  readonly slips: number
-  /** Over the last interval. */
-  readonly step: Displacement | undefined
   /** Undefined also where observations come every 10 s or less often: a position extrapolated over them errs by metres. */
   readonly net: NetDisplacement | undefined
   /** Rms of the distance from the mean over the last 10 s, metres: of noise alone a few millimetres, most of it upwards. */
@@ -56,7 +47,4 @@ export interface PhaseReport extends LockReport {
   readonly moved: boolean | undefined
   /** While it `moved`: from where it was before. */
   readonly move: Move | undefined
-  readonly thirdDifference: ThirdDifference | undefined
-  /** Third differences of all signals are far above what is usual: the antenna moves, or the phases are bad. */
-  readonly disturbed: boolean | undefined
 }

@@ -87,19 +87,10 @@ interface SatelliteLock {
 
 /** Lock state of an epoch. */
 export interface LockReport {
-  /** Signals with a usable phase. */
-  signals: number
-  satellites: number
-  /** MSM1-3: their phases are modulo one light millisecond and of no use. */
-  refused: number
-  /** Satellites that lost lock on all signals at this epoch. */
-  lost: number
   /** Of the satellites that were tracked, those that lost lock within the last 3 s. */
   lostShare: number
   /** How many satellites that share is of. */
   tracked: number
-  /** Metres that the receiver's clock was set by at this epoch; 0 mostly. */
-  clockStep_m: number
 }
 
 /** The phases of all signals with their histories and lock states. */
@@ -185,20 +176,17 @@ export class SignalTracks {
     }
     for (const track of this.#tracks.values()) track.phase_m = Number.NaN
     let received = 0
-    let refused = 0
     for (const msm of epoch.messages) {
       const constellation = constellationOf(msm.type)
       if (!constellation) continue
-      if (msm.type % 10 <= 3) {
-        refused++
-        continue
-      }
+      // Phases of MSM1-3 are modulo one light millisecond and of no use.
+      if (msm.type % 10 <= 3) continue
       const group = order.indexOf(constellation)
       received |= 1 << group
       this.#observe(msm, constellation, group, time_ms)
     }
     this.#expire(received, time_ms, absence_ms)
-    const clockStep = this.#steerClock(time_ms)
+    this.#steerClock(time_ms)
     for (const track of this.#tracks.values()) {
       if (Number.isNaN(track.phase_m)) continue
       const interval_ms = time_ms - track.last_ms
@@ -207,7 +195,7 @@ export class SignalTracks {
       track.last_ms = time_ms
     }
     this.#received = received
-    return this.#report(time_ms, refused, clockStep)
+    return this.#report(time_ms)
   }
   #received = 0
 
@@ -310,17 +298,16 @@ export class SignalTracks {
   /**
    * When the receiver sets its clock, the phases step by the same length c·δ, and are measured δ later, while the satellites
    * move: up to 0.8 m apart for a millisecond. The history is carried over the step with the rate of each signal.
-   * @returns the step, metres
    */
-  #steerClock(time_ms: number): number {
+  #steerClock(time_ms: number): void {
     let count = 0
     for (const track of this.#tracks.values()) {
       if (Number.isNaN(track.phase_m) || Number.isNaN(track.rate_mps) || track.epochs < 2) continue
       this.#sorted[count++] = track.phase_m - track.last_m - (track.rate_mps * (time_ms - track.last_ms)) / 1000
     }
-    if (count < 4) return 0
+    if (count < 4) return
     const step_m = orderStatistic(this.#sorted, count, count >> 1)
-    if (Math.abs(step_m) < clockStep_m) return 0
+    if (Math.abs(step_m) < clockStep_m) return
     const later_s = step_m / lightMs_m / 1000
     for (const track of this.#tracks.values()) {
       const shift_m = step_m - later_s * track.rate_mps
@@ -332,29 +319,20 @@ export class SignalTracks {
       for (let slot = 0; slot < kept; slot++) phases_m[slot] += shift_m
       track.last_m += shift_m
     }
-    return step_m
   }
 
-  #report(time_ms: number, refused: number, clockStep_m: number): LockReport {
-    let signals = 0
-    let satellites = 0
-    for (const track of this.#tracks.values()) if (!Number.isNaN(track.phase_m)) signals++
-    let lost = 0
+  #report(time_ms: number): LockReport {
     let recent = 0
     let held = 0
     for (const [key, lock] of this.#locks) {
-      if (lock.seen_ms === time_ms) satellites++
-      if (lock.lost > 0 && lock.held === 0) {
-        lock.lost_ms = time_ms
-        lost++
-      }
+      if (lock.lost > 0 && lock.held === 0) lock.lost_ms = time_ms
       if (time_ms - lock.lost_ms < lossWindow_ms) recent++
       else if (lock.held > 0) held++
       else if (time_ms - lock.seen_ms > forgotten_ms) this.#locks.delete(key)
     }
     const tracked = recent + held
     const lostShare = tracked > 0 ? recent / tracked : 0
-    return { signals, satellites, refused, lost, lostShare, tracked, clockStep_m }
+    return { lostShare, tracked }
   }
 }
 

@@ -11,13 +11,12 @@ const maxTracks = 512
 
 /** The third differences in time of all phases, each without the median of its constellation. */
 export interface ThirdDifference {
-  /** Of those below 8 cm, metres; √20 times the noise of one phase when the antenna stands still. */
-  readonly rms_m: number
-  /** The same from the median of the absolute values, which slips do not disturb. */
+  /**
+   * Standard deviation by the median of the absolute values, metres; √20 times the noise of one phase when the antenna stands still. Slips
+   * do not disturb it.
+   */
   readonly scale_m: number
   readonly signals: number
-  /** Beyond 8 cm. */
-  readonly slips: number
 }
 
 /** Works without directions: detects that something moved or slipped, not the direction. */
@@ -62,8 +61,6 @@ export class ThirdDifferences {
     }
     this.#slipped.length = 0
     let used = 0
-    let slips = 0
-    let squares = 0
     for (let group = 0; group < groups; group++) {
       let size = 0
       for (let i = 0; i < count; i++) if (this.#groups[i] === group) this.#sorted[size++] = values[i]
@@ -72,15 +69,14 @@ export class ThirdDifferences {
       for (let i = 0; i < count; i++) {
         if (this.#groups[i] !== group) continue
         const rest = Math.abs(values[i] - median)
-        if (rest > slip_m) slips = this.#slipped.push(this.#tracks[i])
-        else squares += rest * rest
+        if (rest > slip_m) this.#slipped.push(this.#tracks[i])
         // Groups are sequential, so writes stay behind reads.
         this.#rests[used++] = rest
       }
     }
     if (used === 0) return undefined
     const scale_m = 1.4826 * orderStatistic(this.#rests, used, used >> 1)
-    return { rms_m: Math.sqrt(squares / Math.max(1, used - slips)), scale_m, signals: used, slips }
+    return { scale_m, signals: used }
   }
   readonly #rests = new Float64Array(maxTracks)
 }
