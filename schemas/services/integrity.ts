@@ -214,7 +214,7 @@ export interface Integrity {
    */
   wentOn(announced: boolean): Judgement
   /**
-   * The base is trusted, and RTCM is sent: monitors its antenna and stores the time twice a minute.
+   * The base is trusted, and RTCM is sent: monitors its antenna and stores the time four times a minute.
    * @param advice remedy for a wrong reference, as the end of a sentence
    */
   trust(reference: ReferencePosition, advice: string): void

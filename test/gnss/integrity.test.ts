@@ -1,6 +1,5 @@
 /** The parts that judge whether the antenna is where it was, each at its limits. */
-import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Random } from 'rtk-base/simulation'
@@ -11,8 +10,12 @@ import { MovementWatch, type Seen } from '../../plugins/reference/integrity/code
 import { OffsetWatch } from '../../plugins/reference/integrity/code/offset-watch.js'
 import { offsetOf } from '../../plugins/reference/integrity/code/residual-offset.js'
 import { compare, heightHint } from '../../plugins/reference/integrity/comparison.js'
+import { Continuity } from '../../plugins/reference/integrity/continuity/continuity.js'
+import { keptRunning, type TrustedMoment } from '../../plugins/reference/integrity/continuity/moment.js'
+import { Verification } from '../../plugins/reference/integrity/continuity/verification.js'
 import { explained } from '../../plugins/reference/integrity/limits.js'
 import { IntegrityMonitor } from '../../plugins/reference/integrity/monitor.js'
+import { OrbitSky } from '../../plugins/reference/integrity/orbit-sky.js'
 import { Creep } from '../../plugins/reference/integrity/phase/creep.js'
 import { type Displacement, DisplacementFit } from '../../plugins/reference/integrity/phase/displacement.js'
 import { EpochClock } from '../../plugins/reference/integrity/phase/epoch-clock.js'
@@ -20,11 +23,7 @@ import type { PhaseReport } from '../../plugins/reference/integrity/phase/report
 import { SignalTracks } from '../../plugins/reference/integrity/phase/signal-tracks.js'
 import { Calm } from '../../plugins/reference/integrity/phase/third-difference.js'
 import { PositionCheck } from '../../plugins/reference/integrity/position-check.js'
-import { Heartbeat } from '../../plugins/reference/integrity/warm/heartbeat.js'
-import { LastTrust } from '../../plugins/reference/integrity/warm/last-trust.js'
-import { Remembered, type Trusted } from '../../plugins/reference/integrity/warm/remembered.js'
-import { Verification } from '../../plugins/reference/integrity/warm/verification.js'
-import { warmStart } from '../../plugins/reference/integrity/warm/warm-start.js'
+import { Suspicion } from '../../plugins/reference/integrity/suspicion.js'
 import { WatchReports } from '../../plugins/reference/integrity/watch-reports.js'
 import { BaseWatch } from '../../plugins/reference/survey-in/procedure/base-watch.js'
 import { ListenedReceiver } from '../../plugins/reference/survey-in/procedure/listened-receiver.js'
@@ -61,10 +60,13 @@ import {
 import type { DataDir, PluginContext } from '../../runtime/plugin.js'
 import type {
   AntennaMove,
+  EvidenceMemory,
   EvidenceName,
+  HeldTarget,
   MoveVector,
   Receiver,
   ReceiverFix,
+  ReferencePosition,
   RtcmFrame,
   SatelliteResidual,
 } from '../../schemas/services.js'
@@ -1219,27 +1221,6 @@ t.test('a survey-in without a known time has no epoch', async (t) => {
   t.match(surveyDatum(false, unknown, Date.UTC(2026, 6, 2) / 1000), { frame: 'WGS84', epoch: /^2026\.5/ })
 })
 
-t.test('a moment of trust that was kept is read, what else lies there is not', async (t) => {
-  const dir = { path: t.testdir({}) } as DataDir
-  const heartbeat = new Heartbeat(() => dir)
-  t.equal(heartbeat.read(), undefined, 'nothing yet')
-  const beat = { uid: '5A45440001', msss_ms: 5_000, t: 1_790_000_000 }
-  await heartbeat.write(beat)
-  t.strictSame(new Heartbeat(() => dir).read(), beat)
-  t.equal(statSync(join(dir.path, 'last.json')).mode & 0o777, 0o600)
-  for (const text of ['{"uid":"5A45440001","msss_ms":-1,"t":1}', '{}', 'x']) {
-    writeFileSync(join(dir.path, 'last.json'), text)
-    t.equal(heartbeat.read(), undefined, text)
-  }
-  for (const name of ['last.json', 'last.json.new']) {
-    rmSync(join(dir.path, name), { force: true })
-    execFileSync('mkfifo', [join(dir.path, name)])
-  }
-  t.equal(heartbeat.read(), undefined, 'a FIFO would block its reader for ever')
-  await heartbeat.write(beat)
-  t.strictSame(heartbeat.read(), beat, 'and its writer')
-})
-
 t.test('a receiver that someone else set up tells when its status changes, and then only', async (t) => {
   const listeners: (() => void)[] = []
   const receiver = { link: 'offline' }
@@ -1266,7 +1247,7 @@ t.test('a start is warm for the very same receiver that went on as the trusted b
   const round_ms = 2 ** 32
   const chosen = reference({})
   const trusted = { reference: chosen, uid: 'A', msss_ms: 1_000_000, t: 1_790_000_000, baselines: {} }
-  const held = { mode: 'fixed', arp: chosen.arp } as Parameters<typeof warmStart>[3]
+  const held = { mode: 'fixed', arp: chosen.arp } as Parameters<typeof keptRunning>[3]
   const later = (by_s: number, more: object = {}) => ({
     ...{ uid: 'A', msss_ms: trusted.msss_ms + by_s * 1000, t: trusted.t + by_s, ...more },
   })
@@ -1283,16 +1264,16 @@ t.test('a start is warm for the very same receiver that went on as the trusted b
     ['a clock that it does not report', later(60, { msss_ms: undefined }), /does not report/],
     ['no time', later(60, { t: 0 }), /time is not known/],
   ] as const) {
-    t.match(warmStart(trusted, chosen, now, held), verdict === '' ? /^$/ : verdict, what)
+    t.match(keptRunning(trusted, chosen, now, held), verdict === '' ? /^$/ : verdict, what)
   }
   const turned = { ...trusted, msss_ms: round_ms - 40_000 }
-  t.equal(warmStart(turned, chosen, { uid: 'A', msss_ms: 20_000, t: trusted.t + 60 }, held), '', 'after 49.7 days')
-  t.match(warmStart({ ...trusted, t: 0 }, chosen, later(60), held), /time is not known/)
-  t.match(warmStart(trusted, reference({ arp: at(0.5) }), later(60), held), /another reference is chosen/)
+  t.equal(keptRunning(turned, chosen, { uid: 'A', msss_ms: 20_000, t: trusted.t + 60 }, held), '', 'after 49.7 days')
+  t.match(keptRunning({ ...trusted, t: 0 }, chosen, later(60), held), /time is not known/)
+  t.match(keptRunning(trusted, reference({ arp: at(0.5) }), later(60), held), /another reference is chosen/)
   const elsewhere = { mode: 'fixed', arp: at(0.5) } as typeof held
-  t.match(warmStart(trusted, chosen, later(60), elsewhere), /holds another reference/)
+  t.match(keptRunning(trusted, chosen, later(60), elsewhere), /holds another reference/)
   for (const target of [undefined, { mode: 'survey-in' as const }])
-    t.match(warmStart(trusted, chosen, later(60), target), /holds no reference/)
+    t.match(keptRunning(trusted, chosen, later(60), target), /holds no reference/)
 })
 
 t.test('the frames of the last epochs go to the next instance, and no more than that', async (t) => {
@@ -1494,50 +1475,64 @@ function memoryOf(values: Partial<Record<EvidenceName, unknown>> = {}) {
     writes.push(name)
     values[name] = value
   }
+  const memory: EvidenceMemory = { get: (name) => values[name], set }
+  const log = { error: ({ name }: { name: string }) => damaged.push(name) } as never
   const make = () => {
-    const remembered = new Remembered({ error: ({ name }: { name: string }) => damaged.push(name) } as never)
-    remembered.open({ get: (name) => values[name], set })
-    return remembered
+    const suspicion = new Suspicion(log)
+    suspicion.open(memory)
+    return suspicion
   }
-  return { remembered: make(), make, values, writes, damaged }
+  return { memory, log, make, values, writes, damaged }
 }
 
 t.test('a suspicion stands over a restart until it is settled', async (t) => {
-  const { remembered, make } = memoryOf()
-  t.equal(remembered.suspicion, undefined)
+  const { make } = memoryOf()
+  const suspicion = make()
+  t.equal(suspicion.present, undefined)
   const suspected = { text: 'the ranges show 12.0 m', size_m: 12 }
-  const written = remembered.suspect(suspected)
-  t.strictSame(remembered.suspicion, suspected, 'at once')
+  const written = suspicion.raise(suspected)
+  t.strictSame(suspicion.present, suspected, 'at once')
   await written
   const next = make()
-  t.strictSame(next.suspicion, suspected)
+  t.strictSame(next.present, suspected)
   await next.settle()
-  t.same([next.suspicion, make().suspicion], [undefined, undefined])
-  await next.suspect({ text: 'the phases', size_m: undefined })
-  t.strictSame(make().suspicion, { text: 'the phases', size_m: undefined })
+  t.same([next.present, make().present], [undefined, undefined])
+  await next.raise({ text: 'the phases', size_m: undefined })
+  t.strictSame(make().present, { text: 'the phases', size_m: undefined })
 })
 
 t.test('what is remembered and damaged is as if it had never been, but a suspicion stands', async (t) => {
   const arp = here
   for (const value of [5, 'x', [null, 7], {}, { evidence: 3 }, { reference: { arp }, uid: 'A', msss_ms: 1, t: 1 }]) {
-    const { remembered, damaged } = memoryOf({ trusted: value, suspicion: value })
-    t.equal(remembered.trusted, undefined)
-    t.match(remembered.suspicion, { text: /suspected before, the evidence is lost/, size_m: undefined })
+    const { last, make, damaged } = lastMoment(t, { trusted: value, suspicion: value })
+    t.equal(last.seen, undefined)
+    t.match(make().present, { text: /suspected before, the evidence is lost/, size_m: undefined })
     t.same(damaged, ['trusted', 'suspicion'])
   }
   const none = memoryOf({ suspicion: null })
-  t.same([none.remembered.suspicion, none.damaged], [undefined, []])
+  t.same([none.make().present, none.damaged], [undefined, []])
 })
 
+/** Nobody waits for the newest moment to be written. */
+function folder(t: Test): DataDir {
+  const path = mkdtempSync(join(tmpdir(), 'rtk-base-trust-'))
+  t.teardown(() => rmSync(path, { recursive: true, force: true, maxRetries: 5 }))
+  return { path } as DataDir
+}
+
 /** What is known of the last trusted moment, on a clock of the test. */
-function lastTrust(t: Test) {
-  const dir = { path: mkdtempSync(join(tmpdir(), 'rtk-base-trust-')) } as DataDir
-  // Nobody waits for the newest moment to be written.
-  t.teardown(() => rmSync(dir.path, { recursive: true, force: true, maxRetries: 5 }))
+function lastMoment(t: Test, values: Partial<Record<EvidenceName, unknown>> = {}) {
+  const dir = folder(t)
   const now = { ms: 1_000_000 }
-  const store = memoryOf()
+  const store = memoryOf(values)
   const clocks = { now_ms: () => now.ms, utc_s: () => Math.floor(now.ms / 1_000) + 1_789_999_000 }
-  const make = () => new LastTrust(store.make(), clocks, () => dir)
+  const orbits = new OrbitSky(() => undefined)
+  const next = () => {
+    const continuity = new Continuity(orbits, clocks, store.log, () => dir)
+    continuity.start(undefined)
+    continuity.open(store.memory)
+    return continuity
+  }
   const receiver = { identity: { module: 'M', serial: 'A' }, sinceReset_ms: 5_000, stationId: 7 } as {
     sinceReset_ms?: number
   } & Receiver
@@ -1546,87 +1541,99 @@ function lastTrust(t: Test) {
     if (receiver.sinceReset_ms !== undefined)
       Object.assign(receiver, { sinceReset_ms: receiver.sinceReset_ms + seconds * 1_000 })
   }
-  return { ...store, dir, last: new LastTrust(store.remembered, clocks, () => dir), make, now, pass, receiver }
+  return { ...store, dir, last: next(), next, now, pass, receiver }
 }
 const seenHere = { position: here, acc_m: 1 }
 
 t.test('a warm start is not asked for where nothing can come of it', async (t) => {
-  const rig = lastTrust(t)
-  const { last, pass, receiver } = rig
+  const { last, next, now, pass, receiver } = lastMoment(t)
   const judged = (one = last) => {
-    const { answer, why } = one.judge(receiver, reference({}), 'not asked')
+    const { answer, why } = one.judge(receiver, reference({}), 'not asked', undefined)
     return answer === undefined ? 'ask' : why
   }
   t.match(judged(), /nothing was trusted before/)
-  const isBrief = (one = last) => one.continuity(receiver, reference({})).byPhases
+  /** Whether the phases alone can show that it is the same, while the ranges cannot. */
+  const isBrief = (one = last, of = receiver, target = reference({})) => {
+    const made = one.verification(of, target, { confirms: () => undefined } as never)
+    return !/do not bridge/.test(made.second(now.ms, true).why)
+  }
   t.same([isBrief(), last.seen], [false, undefined])
-  t.match(last.judge(receiver, reference({}), undefined), { answer: false, why: /nothing was trusted before/ })
+  const judge = (target: ReferencePosition | undefined, held: HeldTarget) =>
+    last.judge(receiver, target, held, undefined)
+  t.match(judge(reference({}), undefined), { answer: false, why: /nothing was trusted before/ })
   t.equal(last.age_ms, 1_790_000_001_000)
   await last.remember(receiver, reference({}), seenHere, { second: enu(1) })
   t.same([judged(), last.seen, last.age_ms], ['ask', seenHere, 1_000])
-  t.match(last.judge(receiver, undefined, undefined), { answer: false, why: 'there is no reference' })
-  t.match(last.judge(receiver, reference({}), undefined), { answer: false, why: /holds no reference/ })
-  t.strictSame(last.judge(receiver, reference({}), { mode: 'fixed', arp: here } as never), { answer: true, why: '' })
-  for (const [seconds, brief, against, againstRanges] of [
-    [5, true, 'ask', ''],
-    [0.1, true, 'ask', 'the receiver was away for 5 s'],
-    [4.9, true, 'ask', 'the receiver was away for 10 s'],
-    [0.1, false, 'the receiver was away for 10 s', 'the receiver was away for 10 s'],
+  t.match(judge(undefined, undefined), { answer: false, why: 'there is no reference' })
+  t.match(judge(reference({}), undefined), { answer: false, why: /holds no reference/ })
+  t.strictSame(judge(reference({}), { mode: 'fixed', arp: here } as never), { answer: true, why: '' })
+  for (const [seconds, brief, against] of [
+    [5, true, 'ask'],
+    [0.1, true, 'ask'],
+    [4.9, true, 'ask'],
+    [0.1, false, 'the receiver was away for 10 s'],
   ] as const) {
     pass(seconds)
     t.same([isBrief(), judged()], [brief, against])
-    t.equal(last.continuity(receiver, reference({})).againstRanges, againstRanges)
   }
   t.equal(last.age_ms, 11_100)
-  rig.now.ms = 1_060_000
-  const next = rig.make()
-  t.same([isBrief(next), judged(next), next.age_ms], [false, 'ask', 61_000])
+  const carried = (held: HeldTarget | 'not asked') => last.judge(receiver, reference({}), held, 'pending')
+  t.match(carried('not asked'), { answer: undefined }, 'phases in lock may show it')
+  t.match(carried({ mode: 'fixed', arp: here } as never), { answer: true, why: '' })
+  t.match(carried({ mode: 'fixed', arp: at(1) } as never), { answer: false, why: /holds another/ })
+  now.ms = 1_060_000
+  const another = next()
+  t.same([judged(another), another.age_ms], ['ask', 61_000])
   await last.remember(receiver, reference({}), seenHere, {})
+  pass(6)
   for (const other of [{ serial: 'B' }, { module: 'N' }, { maker: 'X' }, { serial: '' }]) {
-    const another = { ...receiver, identity: { ...receiver.identity, ...other } } as Receiver
-    t.equal(last.continuity(another, reference({})).byPhases, false, JSON.stringify(other))
+    const of = { ...receiver, identity: { ...receiver.identity, ...other } } as Receiver
+    t.notOk(isBrief(last, of), JSON.stringify(other))
   }
-  t.equal(last.continuity(receiver, reference({ arp: at(0.01) })).byPhases, false, 'another reference')
-  await rig.remembered.suspect({ text: 'x', size_m: 1 })
-  t.match(judged(rig.make()), /may have moved/)
+  t.notOk(isBrief(last, receiver, reference({ arp: at(0.01) })), 'another reference')
+  t.ok(isBrief())
 })
 
-t.test('the trusted moment is kept twice a minute, and in the settings what has changed', async (t) => {
-  const { dir, last, make, pass, receiver, values, writes } = lastTrust(t)
+t.test('the trusted moment is kept four times a minute, and in the settings what has changed', async (t) => {
+  const { dir, last, next, pass, receiver, values, writes } = lastMoment(t)
   const target = reference({})
   const tick = (seen: Seen | undefined) => last.tick(receiver, target, seen, {})
   tick(seenHere)
   t.same(writes, ['trusted'], 'for the first time at once')
-  pass(29.999)
+  pass(14.999)
   tick(seenHere)
-  t.equal(make().age_ms, 30_000, 'the one before')
+  t.equal(next().age_ms, 15_000, 'the one before')
   pass(0.001)
   tick(seenHere)
-  await until(() => make().age_ms === 1_000, 'the newer moment is in its file')
+  await until(() => next().age_ms === 1_000, 'the newer moment is in its file')
   t.same(writes, ['trusted'], 'nothing else has changed')
-  pass(30)
+  pass(15)
   tick(undefined)
   t.same(writes, ['trusted', 'trusted'])
   t.equal(last.seen, undefined)
-  t.equal(last.continuity(receiver, target).byPhases, true)
-  pass(30)
+  const stored = values.trusted as TrustedMoment
+  pass(15)
   Object.assign(receiver, { sinceReset_ms: undefined })
-  tick(seenHere)
-  await last.remember(receiver, target, seenHere, {})
-  t.equal(writes.length, 2, 'a receiver that does not say how long it has been on')
-  const stored = values.trusted as Trusted
-  for (const [what, beatOf, used] of [
-    ['newer', { uid: 'A', t: stored.t + 1 }, true],
-    ['as old', { uid: 'A', t: stored.t }, false],
+  await last.remember(receiver, target, undefined, {})
+  t.match(values.trusted, { msss_ms: stored.msss_ms, t: stored.t }, 'both clocks when the receiver reported its own')
+  for (const [what, change, isUsed] of [
+    ['newer', { t: stored.t + 1 }, true],
+    ['as old', { t: stored.t }, false],
     ['of another receiver', { uid: 'B', t: stored.t + 1 }, false],
   ] as const) {
-    writeFileSync(join(dir.path, 'last.json'), JSON.stringify({ msss_ms: 1, ...beatOf }))
-    t.equal(make().age_ms, 31_000 - (used ? 1_000 : 0), what)
+    writeFileSync(join(dir.path, 'last.json'), JSON.stringify({ moment: { ...stored, ...change } }))
+    t.equal(next().age_ms, 16_000 - (isUsed ? 1_000 : 0), what)
   }
+  values.trusted = undefined
+  t.equal(next().seen, undefined, 'the settings decide whether there is one')
+  const handed = last.handOver()
+  const reloaded = next()
+  reloaded.start(handed)
+  t.equal(reloaded.age_ms, 1_000, 'the next instance of the plugin')
 })
 
 t.test('baselines hold for the very same base that was not looked at again', async (t) => {
-  const { last, receiver } = lastTrust(t)
+  const { last, receiver } = lastMoment(t)
   const baselines = { residuals: enu(1) }
   t.same(last.baselines(receiver, reference({}), undefined), {}, 'nothing is known')
   for (const seen of [seenHere, undefined]) {
@@ -1709,7 +1716,7 @@ t.test('a base in use is reported without evidence for 3 min, and when the range
 })
 
 t.test('a monitor that was reloaded knows what the one before knew, and for how long nobody watched', async (t) => {
-  const dir = { path: t.testdir({}) }
+  const dir = folder(t)
   const clock = { ms: 100_000 }
   const listeners = new Map<unknown, (event: unknown) => void>()
   const emitted: unknown[] = []
@@ -1746,7 +1753,7 @@ t.test('a monitor that was reloaded knows what the one before knew, and for how 
   fresh.start(receiver(), undefined)
   warn()
   t.same([emitted.length, fresh.stayed, fresh.evidence], [0, undefined, undefined], 'no base is in use')
-  t.match(fresh.snapshot(), { at_ms: 100_000, uid: 'A', inUse: false })
+  t.match(fresh.snapshot(), { at_ms: 100_000, inUse: false })
 
   fresh.trust(reference(), 'choose another one')
   t.equal(fresh.stayed, true)

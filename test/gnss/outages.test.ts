@@ -1,17 +1,19 @@
 /** What phases in lock and the code of the same satellites show of an antenna over an outage. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
 import t from 'tap'
+import { type Anchor, type Carried, carry } from '../../plugins/reference/integrity/continuity/carry.js'
+import { CodeLevels, compareLevels } from '../../plugins/reference/integrity/continuity/code-levels.js'
+import { Continuity } from '../../plugins/reference/integrity/continuity/continuity.js'
+import type { Fitted } from '../../plugins/reference/integrity/continuity/fit.js'
+import { whoIs } from '../../plugins/reference/integrity/continuity/moment.js'
+import { MomentFile } from '../../plugins/reference/integrity/continuity/moment-file.js'
+import { type Bridging, bridging, type EphemerisOf } from '../../plugins/reference/integrity/continuity/observed.js'
 import type { OrbitSky } from '../../plugins/reference/integrity/orbit-sky.js'
-import { type Anchor, type Carried, carry } from '../../plugins/reference/integrity/outage/carry.js'
-import { CodeLevels, compareLevels } from '../../plugins/reference/integrity/outage/code-levels.js'
-import type { Fitted } from '../../plugins/reference/integrity/outage/fit.js'
-import { type Bridging, bridging, type EphemerisOf } from '../../plugins/reference/integrity/outage/observed.js'
-import { OutageFile } from '../../plugins/reference/integrity/outage/outage-file.js'
-import { Outages } from '../../plugins/reference/integrity/outage/outages.js'
 import { sky } from '../../plugins/simulated/simulated-mosaic/sky.js'
 import {
   decodeEphemeris,
@@ -31,7 +33,7 @@ import {
 } from '../../runtime/lib/gnss/index.js'
 import { ephemerisFrame, Model, msmFrames, type NoiseName, Random } from '../../runtime/lib/simulation/index.js'
 import type { DataDir } from '../../runtime/plugin.js'
-import type { ReferencePosition } from '../../schemas/services.js'
+import type { Receiver, ReferencePosition } from '../../schemas/services.js'
 import { capture, noCaptures } from '../harness/captures.js'
 import { few, sample } from '../harness/index.js'
 import { observedOf, orbitsOf } from './support/phase-captures.js'
@@ -212,40 +214,46 @@ t.test('what outages left open is kept until positions are compared, over a rest
     ephemeris: site.newest,
     fresh: () => site.frames().map((frame) => ({ frame, ephemeris: decodeEphemeris(frame, site.heard.at_s) })),
   } as unknown as OrbitSky
-  const file = new OutageFile(() => folderOf(path))
+  const folder = () => folderOf(path)
   const reference = { arp, acc_m: 1.3, corr: false }
-  let outages = new Outages(orbits, file)
+  const receiver = { identity: { maker: 'one', module: '', serial: '' } } as Receiver
+  const who = whoIs(receiver)
+  const clocks = { now_ms: () => site.heard.now_ms, utc_s: () => 0 }
+  const make = () => new Continuity(orbits, clocks, { error: () => t.fail() }, folder)
+  let continuity = make()
   const hear = (base?: ReferencePosition) => {
     site.step(1)
-    outages.hear({ ...site.heard, who: 'one', base, isStill: true })
+    continuity.hear({ epoch: site.heard.epoch, who, base, isStill: true })
+    if (base) continuity.tick(receiver, base, undefined, {})
   }
   /** A minute in use, 10 s of outage, a few epochs. */
   const answer = async (east: number, isKilled: boolean) => {
     for (let s = 0; s < 60; s++) hear(reference)
-    outages.pause()
+    continuity.pause()
     if (isKilled) {
-      while (!(Number(file.read()?.anchor.at_s) > site.heard.at_s - 40)) await setImmediate()
-      outages = new Outages(orbits, file)
-      outages.start()
+      const file = new MomentFile(folder)
+      while (!(Number(file.read()?.observed?.anchor.at_s) > site.heard.at_s - 40)) await setImmediate()
+      continuity = make()
+      continuity.start(undefined)
     }
     site.model.move(east, 0, 0)
     site.step(10)
     for (let s = 0; s < 4; s++) hear()
-    return outages.answer(reference, 'one', site.heard.now_ms).answer
+    return continuity.carried(reference, who).answer
   }
-  outages.trusted(reference, 'one', 'checked')
+  continuity.trusted(reference, who, 'checked')
   for (const isKilled of [false, true]) {
     let times = 0
     while (times < 10 && (await answer(0.06, isKilled))) {
-      outages.trusted(reference, 'one', 'bridged')
+      continuity.trusted(reference, who, 'verified')
       times++
     }
     t.ok(times >= 1 && times < 5, `it stayed ${times} times`)
-    outages.trusted(reference, 'one', 'resumed')
+    continuity.trusted(reference, who, 'verified')
     t.equal(await answer(0, isKilled), undefined, 'ranges of some seconds are no check')
-    outages.trusted(reference, 'one', 'checked')
+    continuity.trusted(reference, who, 'checked')
     t.equal(await answer(0, isKilled), true, 'positions are one')
-    outages.trusted(reference, 'one', 'checked')
+    continuity.trusted(reference, who, 'checked')
   }
 })
 
@@ -458,46 +466,58 @@ t.test('the code of the same satellites before and after', async (t) => {
 t.test('the file', async (t) => {
   const path = mkdtempSync(join(tmpdir(), 'rtk-base-outage-'))
   t.teardown(() => rmSync(path, { recursive: true, force: true }))
-  const file = new OutageFile(() => folderOf(path))
+  const file = new MomentFile(() => folderOf(path))
   const { anchor, now, site } = outage({ seed: 7 }, 60)
   const levels = new CodeLevels()
   for (let i = 0; i < 70; i++) levels.take(site.step(5), anchor.arp, site.newest)
   t.equal(file.read(), undefined, 'none')
   const open = { east: 0.1, north: 0.02, up: -0.05, level_m2: 0.001, up_m2: 0.002 }
-  await file.write({ who: 'one', anchor: { ...anchor, open }, levels: levels.settled }, site.frames())
-  const read = file.read()
+  const { arp, acc_m } = anchor
+  const moment = { reference: { arp, acc_m, corr: false }, uid: '7', who: 'one', t: 1_790_000_000, baselines: {} }
+  await file.write({ moment, observed: undefined }, [])
+  t.strictSame(file.read(), { moment }, 'a moment without observations')
+  await file.write(
+    { moment, observed: { who: 'one', anchor: { ...anchor, open }, levels: levels.settled } },
+    site.frames(),
+  )
+  t.strictSame(file.read()?.moment, moment)
+  const read = file.read()?.observed
   t.strictSame(read?.anchor.open, open)
   t.equal(read?.who, 'one')
   t.strictSame(read?.levels, levels.settled)
   if (read) t.equal(carry(read.anchor, now, () => undefined).stayed, true, 'it has all that is needed')
-  const whole = JSON.parse(
-    JSON.stringify({
-      who: 'one',
-      arp: anchor.arp,
-      acc_m: 1,
-      at_s: 1,
-      satellites: [],
-      ephemerides: ['AAAA', '0wAA////'],
-      levels: [],
-    }),
-  ) as object
+  const observed = { at_s: 1, satellites: [], ephemerides: ['AAAA', '0wAA////'], levels: [] }
   const write = (value: unknown) =>
-    writeFileSync(join(path, 'outage.json'), typeof value === 'string' ? value : JSON.stringify(value))
-  write(whole)
-  t.strictSame(file.read()?.anchor.ephemerides, [], 'frames that are none')
+    writeFileSync(join(path, 'last.json'), typeof value === 'string' ? value : JSON.stringify(value))
+  write({ moment, observed })
+  t.strictSame(file.read()?.observed?.anchor.ephemerides, [], 'frames that are none')
   for (const damaged of [
     ...['', '7', '{', 'null', '[]', 'x'.repeat(2_000_000)],
-    { ...whole, at_s: null },
-    { ...whole, open: { east: 0, north: 0, up: 0, level_m2: -1, up_m2: 0 } },
-    { ...whole, arp: { x: 'a', y: 0, z: 0 } },
-    { ...whole, satellites: [{ constellation: 'GLONASS', satellite: 1, signals: [] }] },
-    { ...whole, satellites: [{ constellation: 'GPS', satellite: 1, signals: [[2, 1, 'x', 0]] }] },
-    { ...whole, ephemerides: new Array(1000).fill('AAAA') },
-    { ...whole, levels: [{ constellation: 'GPS' }] },
+    ...[
+      { at_s: null },
+      { open: { east: 0, north: 0, up: 0, level_m2: -1, up_m2: 0 } },
+      { satellites: [{ constellation: 'GLONASS', satellite: 1, signals: [] }] },
+      { satellites: [{ constellation: 'GPS', satellite: 1, signals: [[2, 1, 'x', 0]] }] },
+      { ephemerides: new Array(1000).fill('AAAA') },
+      { levels: [{ constellation: 'GPS' }] },
+    ].map((damage) => ({ moment, observed: { ...observed, ...damage } })),
+    ...[
+      { reference: { ...moment.reference, arp: { x: 'a', y: 0, z: 0 } } },
+      { msss_ms: -1 },
+      { uid: 7 },
+      { baselines: 0 },
+    ].map((damage) => ({ moment: { ...moment, ...damage } })),
+    { observed },
   ]) {
     write(damaged)
     t.equal(file.read(), undefined, JSON.stringify(damaged).slice(0, 60))
   }
-  await file.remove()
-  t.equal(file.read(), undefined)
+  for (const name of ['last.json', 'last.json.new']) {
+    rmSync(join(path, name), { force: true })
+    execFileSync('mkfifo', [join(path, name)])
+  }
+  t.equal(file.read(), undefined, 'a FIFO would block its reader for ever')
+  await file.write({ moment, observed: undefined }, [])
+  t.strictSame(file.read(), { moment }, 'and its writer')
+  t.equal(statSync(join(path, 'last.json')).mode & 0o777, 0o600)
 })

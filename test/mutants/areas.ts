@@ -57,8 +57,11 @@ export const areas: readonly Area[] = [
     code: [
       ...[
         'code',
-        'warm',
+        'continuity/continuity.ts',
+        'continuity/moment.ts',
+        'continuity/verification.ts',
         'monitor.ts',
+        'suspicion.ts',
         'comparison.ts',
         'position-check.ts',
         'antenna-phases.ts',
@@ -68,6 +71,7 @@ export const areas: readonly Area[] = [
     ],
     tests: [
       ...surveyTests,
+      'gnss/outages',
       'gnss/ranges',
       'plugins/reference/survey-in-integrity',
       'plugins/reference/survey-in-simulator',

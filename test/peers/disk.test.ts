@@ -150,7 +150,7 @@ const rows: Readonly<Record<string, Row>> = {
   'the data folder is missing': { damage: `rm -r ${data}` },
   'a snapshot is a loop': { damage: asLoop(`${store}/snapshot-0`), code: 'store-damaged' },
   'a file of a plugin is a FIFO': {
-    damage: `mkdir -p ${data}/files/integrity/trust; ${asFifo(`${data}/files/integrity/trust/last.json`)}`,
+    damage: `mkdir -p ${data}/files/integrity/continuity; ${asFifo(`${data}/files/integrity/continuity/last.json`)}`,
   },
   'the data folder is a file': { damage: `rm -r ${data}; : >${data}`, code: 'data-in-memory' },
   'the data folder cannot be read': { damage: denied(data), code: 'data-in-memory' },

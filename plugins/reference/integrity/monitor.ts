@@ -24,27 +24,24 @@ import {
 import { type Static, Type } from 'typebox'
 import { AntennaPhases, evidenceOf, type HeardEpoch, PhaseSnapshot, unknown } from './antenna-phases.js'
 import type { Suspect } from './code/evidence.js'
-import { Baselines, MovementWatch, Seen } from './code/movement.js'
+import { MovementWatch, Seen } from './code/movement.js'
 import type { StartLimits } from './comparison.js'
+import { longest_s } from './continuity/carry.js'
+import { type CarryAnswer, Continuity, HandedMoment } from './continuity/continuity.js'
+import { whoIs } from './continuity/moment.js'
+import type { Verification } from './continuity/verification.js'
 import { longestReload_ms, moved_m, stale_ms } from './limits.js'
 import type { IntegrityOptions } from './options.js'
 import { OrbitSky } from './orbit-sky.js'
-import { longest_s } from './outage/carry.js'
-import { OutageFile } from './outage/outage-file.js'
-import { type Bridged, Outages } from './outage/outages.js'
 import type { PhaseReport } from './phase/report.js'
 import { PositionCheck } from './position-check.js'
 import { ShownMove, ShownSnapshot } from './shown-move.js'
-import { HeardBase, LastTrust, whoIs } from './warm/last-trust.js'
-import { Measured, Remembered } from './warm/remembered.js'
-import { Verification } from './warm/verification.js'
-import { holdsOther } from './warm/warm-start.js'
+import { Measured, Suspicion } from './suspicion.js'
 import { ReportsSnapshot, WatchReports } from './watch-reports.js'
 
 /** State handed over to the next instance on a reload. */
 export const Snapshot = Type.Object({
   at_ms: Type.Number(),
-  uid: Type.String(),
   /** A base was trusted. */
   inUse: Type.Boolean(),
   evidence: Type.Optional(
@@ -59,15 +56,35 @@ export const Snapshot = Type.Object({
     ),
   ),
   phases: PhaseSnapshot,
-  baselines: Baselines,
   seen: Type.Optional(Seen),
-  heard: Type.Optional(HeardBase),
+  last: Type.Optional(HandedMoment),
   reports: ReportsSnapshot,
   shown: Type.Optional(ShownSnapshot),
 })
 type Snapshot = Static<typeof Snapshot>
 
 const tick_ms = 1000
+
+/** The base that is watched. `evidence` is that of a move since the base was trusted, the strongest. */
+type Base =
+  | { readonly stage: 'none' }
+  /** The previously trusted base, before it is trusted again. */
+  | {
+      readonly stage: 'verifying'
+      readonly reference: ReferencePosition
+      readonly movement: MovementWatch
+      readonly verification: Verification
+    }
+  /** The previous instance of the plugin trusted a base, which is not named again yet. */
+  | { readonly stage: 'handed over'; evidence: MoveEvidence | undefined }
+  /** RTCM is sent. */
+  | {
+      readonly stage: 'in use'
+      readonly reference: ReferencePosition
+      readonly movement: MovementWatch
+      evidence: MoveEvidence | undefined
+    }
+
 /** Residuals of our own are computed once a second, as receivers do. */
 const rangeSpacing_ms = 950
 
@@ -75,9 +92,8 @@ export class IntegrityMonitor implements Integrity {
   readonly #ctx: PluginContext
   readonly #limits: () => StartLimits
   readonly #phases: AntennaPhases
-  readonly #remembered: Remembered
-  readonly #last: LastTrust
-  readonly #outages: Outages
+  readonly #suspicion: Suspicion
+  readonly #continuity: Continuity
   readonly #check: PositionCheck
   readonly #reports: WatchReports
   readonly #found: EventSource<MoveEvidence>
@@ -89,18 +105,9 @@ export class IntegrityMonitor implements Integrity {
   #receiver: Receiver | undefined
   #positionAt_ms = Number.NEGATIVE_INFINITY
   #distrustsCorrections: boolean = false
-  /** The trusted base, or the previously trusted base under verification. */
-  #base: ReferencePosition | undefined
-  /** The base is trusted: RTCM is sent. */
-  #inUse: boolean = false
-  #movement: MovementWatch | undefined
-  /** Only after `resume`. */
-  #verification: Verification | undefined
-  #evidence: MoveEvidence | undefined
+  #base: Base = { stage: 'none' }
   /** The move that stands, or came last; undefined in a new instance. */
   #shown: ShownMove | undefined
-  /** Handed over by the previous instance for the base in use. */
-  #handed: { uid: string; baselines: Baselines } | undefined
 
   constructor(ctx: PluginContext, options: IntegrityOptions, limits: () => StartLimits) {
     this.#ctx = ctx
@@ -108,10 +115,10 @@ export class IntegrityMonitor implements Integrity {
     this.#found = ctx.event()
     this.#doubt = ctx.event()
     this.#phases = new AntennaPhases(options.phases, this.#orbits)
-    this.#remembered = new Remembered(ctx.log)
+    this.#suspicion = new Suspicion(ctx.log)
     const clocks = { now_ms: () => this.#now_ms(), utc_s: () => this.#utc_s() }
-    this.#last = new LastTrust(this.#remembered, clocks, (...where) => ctx.dataDir(...where))
-    this.#outages = new Outages(this.#orbits, new OutageFile(() => ctx.dataDir('outage', { volatile: true })))
+    const folder = () => ctx.dataDir('continuity', { volatile: true })
+    this.#continuity = new Continuity(this.#orbits, clocks, ctx.log, folder)
     const geoidSeparation_m = () => this.#receiver?.fix?.geoidSeparation_m
     this.#reports = new WatchReports(ctx.errors, geoidSeparation_m)
     this.#check = new PositionCheck(
@@ -135,7 +142,7 @@ export class IntegrityMonitor implements Integrity {
     if (receiver.mode === 'listening') return
     const { on, services, timers } = this.#ctx
     this.#receiver = receiver
-    this.#outages.start()
+    this.#continuity.start(before?.last)
     if (before) this.#resumeFrom(before)
     // Subscribed after the gate, also when the gate is reloaded: computing here delays no frame.
     services.watch(rtcmGate, () => on(receiver.onRtcm, (frame) => this.#heardRtcm(frame)))
@@ -146,52 +153,57 @@ export class IntegrityMonitor implements Integrity {
     if (onResiduals)
       on(onResiduals, (residuals) => {
         if (!onSatellites) this.#phases.look(residuals, this.#now_ms())
-        this.#heardCode(this.#movement?.residuals(residuals, this.#now_ms()))
+        this.#heardCode(this.#watched?.movement.residuals(residuals, this.#now_ms()))
       })
     if (onSecondFix)
       on(onSecondFix, (fix) => {
         this.#check.addSecond(fix)
-        this.#heardCode(this.#movement?.secondFix(fix, this.#now_ms()))
+        this.#heardCode(this.#watched?.movement.secondFix(fix, this.#now_ms()))
       })
-    if (onWarning) on(onWarning, (text) => this.#heardCode(this.#movement?.warning(text)))
+    if (onWarning) on(onWarning, (text) => this.#heardCode(this.#watched?.movement.warning(text)))
     timers.every(tick_ms, () => this.#second())
   }
 
   snapshot(): Snapshot | undefined {
     if (!this.#receiver) return undefined
-    const { heard } = this.#last
-    const seen = this.#seen
+    const [evidence, seen, last] = [this.evidence, this.#seen, this.#continuity.handOver()]
     return {
       at_ms: this.#now_ms(),
-      uid: this.#receiver.identity.serial,
-      inUse: this.#inUse,
+      inUse: this.#trusted !== undefined,
       phases: this.#phases.snapshot(),
-      baselines: this.#movement?.baselines ?? {},
       reports: this.#reports.snapshot(),
       ...(this.#shown && { shown: this.#shown.snapshot() }),
-      ...(this.#evidence && { evidence: this.#evidence }),
+      ...(evidence && { evidence }),
       ...(seen && { seen }),
-      ...(heard && { heard }),
+      ...(last && { last }),
     }
   }
 
-  #resumeFrom({ at_ms, uid, inUse, evidence, phases, baselines, seen, heard, reports, shown }: Snapshot): void {
+  #resumeFrom({ at_ms, inUse, evidence, phases, seen, reports, shown }: Snapshot): void {
     const away_ms = this.#now_ms() - at_ms
     this.#phases.restore(phases)
-    this.#last.heard = heard
     this.#check.live = seen && { ...seen, corrected: false }
     this.#shown = shown && new ShownMove(shown)
     if (!inUse) return
-    this.#inUse = true
-    this.#handed = { uid, baselines }
-    this.#evidence = evidence
+    this.#base = { stage: 'handed over', evidence }
     this.#reports.restore(reports)
     if (away_ms > longestReload_ms)
       this.#keep(unknown(`nobody watched the antenna for ${Math.round(away_ms / 1000)} s`))
   }
 
   open(memory: EvidenceMemory): void {
-    this.#remembered.open(memory)
+    this.#suspicion.open(memory)
+    this.#continuity.open(memory)
+  }
+
+  /** The base whose reference is compared with ranges and second fixes. */
+  get #watched(): Extract<Base, { movement: MovementWatch }> | undefined {
+    return 'movement' in this.#base ? this.#base : undefined
+  }
+
+  /** The base for which RTCM is sent. */
+  get #trusted(): Extract<Base, { stage: 'handed over' | 'in use' }> | undefined {
+    return 'evidence' in this.#base ? this.#base : undefined
   }
 
   // ── receiver events ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -199,13 +211,13 @@ export class IntegrityMonitor implements Integrity {
   #heardRtcm(frame: RtcmFrame): void {
     this.#orbits.hear(frame.bytes)
     for (const heard of this.#phases.hear(frame, this.#receiver?.stationId ?? 0)) {
-      this.#verification?.heard(heard, this.#last.age_ms)
+      if (this.#base.stage === 'verifying') this.#base.verification.heard(heard, this.#continuity.age_ms)
       if (!this.#receiver?.onResiduals) this.#heardRanges(heard.epoch)
       const { report } = heard
       // While no base is trusted, a pause loses no knowledge.
       if (report?.moved) this.#heardMove(report)
-      else if (report && (this.#inUse || !report.interrupted)) this.#heardUnknown(evidenceOf(report))
-      this.#heardOutage(heard)
+      else if (report && (this.#trusted || !report.interrupted)) this.#heardUnknown(evidenceOf(report))
+      this.#heardObservations(heard)
     }
   }
 
@@ -243,20 +255,21 @@ export class IntegrityMonitor implements Integrity {
     this.#tell(evidence)
   }
 
-  #heardOutage({ epoch, report }: HeardEpoch): void {
-    const receiver = this.#receiver
+  #heardObservations({ epoch, report }: HeardEpoch): void {
+    const [base, receiver] = [this.#base, this.#receiver]
     if (!receiver) return
-    const base = this.#inUse && !this.#evidence ? this.#base : undefined
+    const reference = base.stage === 'in use' && !base.evidence ? base.reference : undefined
     const isStill = report?.net !== undefined && report.net.distance_m < moved_m && !report.moved
-    this.#heardCode(this.#outages.hear({ epoch, now_ms: this.#now_ms(), who: whoIs(receiver), base, isStill }))
+    this.#heardCode(this.#continuity.hear({ epoch, who: whoIs(receiver), base: reference, isStill }))
   }
 
   /** Of a receiver without residuals. */
   #heardRanges(epoch: MsmEpoch): void {
     const now_ms = this.#now_ms()
-    if (!this.#base || !this.#movement || now_ms - this.#rangesAt_ms < rangeSpacing_ms) return
+    const base = this.#watched
+    if (!base || now_ms - this.#rangesAt_ms < rangeSpacing_ms) return
     this.#rangesAt_ms = now_ms
-    this.#heardCode(this.#movement.residuals(this.#orbits.residuals(epoch, this.#base.arp), now_ms))
+    this.#heardCode(base.movement.residuals(this.#orbits.residuals(epoch, base.reference.arp), now_ms))
   }
   #rangesAt_ms = Number.NEGATIVE_INFINITY
 
@@ -290,14 +303,15 @@ export class IntegrityMonitor implements Integrity {
 
   /** The user plugin may be reloading at this moment. A move outweighs an unknown interval. */
   #keep(evidence: MoveEvidence): void {
-    if (this.#inUse && !this.#evidence?.moved) this.#evidence = evidence
+    const base = this.#trusted
+    if (base && !base.evidence?.moved) base.evidence = evidence
   }
 
   #second(): void {
-    const [base, movement, receiver] = [this.#base, this.#movement, this.#receiver]
-    if (!this.#inUse || !base || !movement || !receiver) return
-    this.#last.tick(receiver, base, this.#seen, movement.baselines)
-    this.#reports.second(movement, this.#now_ms())
+    const [base, receiver] = [this.#base, this.#receiver]
+    if (base.stage !== 'in use' || !receiver) return
+    this.#continuity.tick(receiver, base.reference, this.#seen, base.movement.baselines)
+    this.#reports.second(base.movement, this.#now_ms())
   }
 
   // ── antenna position ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -331,7 +345,7 @@ export class IntegrityMonitor implements Integrity {
   }
 
   locate(reference: ReferencePosition | undefined): Pick<PositionComparison, 'agrees'> | undefined {
-    if (reference && this.#bridged(reference) === true) return { agrees: true }
+    if (reference && this.#carried(reference) === true) return { agrees: true }
     return this.#check.locate(reference)
   }
 
@@ -353,7 +367,7 @@ export class IntegrityMonitor implements Integrity {
 
   distance_m(reference: ReferencePosition | undefined): number | undefined {
     const now_ms = this.#now_ms()
-    if (this.#inUse) return this.#movement?.delta_m(now_ms)
+    if (this.#trusted) return this.#watched?.movement.delta_m(now_ms)
     if (!reference || now_ms - this.#positionAt_ms > stale_ms) return undefined
     return this.#check.distance_m(reference)
   }
@@ -381,98 +395,85 @@ export class IntegrityMonitor implements Integrity {
   }
 
   get stayed(): boolean | undefined {
-    if (!this.#inUse) return undefined
-    if (!this.#evidence) return true
-    return this.#evidence.moved ? false : undefined
+    const base = this.#trusted
+    if (!base) return undefined
+    if (!base.evidence) return true
+    return base.evidence.moved ? false : undefined
   }
 
   get evidence(): MoveEvidence | undefined {
-    return this.#evidence
+    return this.#trusted?.evidence
   }
 
   // ── base in use ───────────────────────────────────────────────────────────────────────────────────────────────────
 
   startsWarm(reference: ReferencePosition | undefined, held: HeldTarget | 'not asked'): Judgement {
     if (!this.#receiver) return { answer: false, why: 'there is no receiver' }
-    const bridged = reference && this.#bridged(reference)
-    const judged = this.#last.judge(this.#receiver, reference, held)
-    if (judged.answer !== false || !reference || bridged === undefined) return judged
-    const why = held === 'not asked' ? 'the configured position was not read yet' : holdsOther(reference, held)
-    return { answer: held === 'not asked' ? undefined : why === '', why }
+    const carried = reference && this.#carried(reference)
+    if (this.suspicion) return { answer: false, why: 'the antenna may have moved' }
+    return this.#continuity.judge(this.#receiver, reference, held, carried)
   }
 
-  /** Whether the antenna stayed at this reference over an outage. A move is a suspicion, which the user of this service asks for. */
-  #bridged(reference: ReferencePosition): Exclude<Bridged['answer'], false> {
+  /** Whether carrier phases show that the antenna stayed at this reference over an outage. A move is a suspicion, which the user of this service asks for. */
+  #carried(reference: ReferencePosition): Exclude<CarryAnswer['answer'], false> {
     if (!this.#receiver || this.suspicion) return undefined
-    const bridged = this.#outages.answer(reference, whoIs(this.#receiver), this.#now_ms())
-    if (bridged.answer !== false) return bridged.answer
-    this.#ctx.log.warn(bridged.found.text)
-    const { text, move } = bridged.found
+    const carried = this.#continuity.carried(reference, whoIs(this.#receiver))
+    if (carried.answer !== false) return carried.answer
+    const { text, move } = carried.suspect
+    this.#ctx.log.warn(text)
     void this.suspect({ text, size_m: move.size_m, move: { ...move, t: this.#utc_s() } })
     return undefined
   }
 
   resume(reference: ReferencePosition): void {
     if (!this.#receiver) return
-    const { seen } = this.#last
+    const { seen } = this.#continuity
     this.#check.live = seen && { ...seen, corrected: false }
     this.leave()
-    const evidence = this.#last.continuity(this.#receiver, reference)
-    this.#verification = new Verification(this.#watch(reference), this.#now_ms(), evidence)
+    const movement = this.#watch(reference)
+    const verification = this.#continuity.verification(this.#receiver, reference, movement)
+    this.#base = { stage: 'verifying', reference, movement, verification }
   }
 
   wentOn(announced: boolean): Judgement {
+    const base = this.#base
+    if (base.stage !== 'verifying') return { answer: false, why: 'it is not watched' }
     const isSuspected = this.suspicion !== undefined
-    const bridged = this.#base && this.#bridged(this.#base)
+    const carried = this.#carried(base.reference)
     const found = this.suspicion
     if (found && !isSuspected) return { answer: false, why: found.text }
-    const judged = this.#verification?.second(this.#now_ms(), announced, bridged)
-    return judged ?? { answer: false, why: 'it is not watched' }
+    return base.verification.second(this.#now_ms(), announced, carried)
   }
 
   trust(reference: ReferencePosition, advice: string): void {
-    const isSame = this.#base && sameEcef(this.#base.arp, reference.arp)
-    if (this.#receiver) {
-      const who = whoIs(this.#receiver)
-      // Whatever it shows now, a person or the positions were trusted.
-      const isBridged = this.#outages.answer(reference, who, this.#now_ms()).answer === true
-      const otherwise = isBridged ? 'bridged' : this.#verification ? 'resumed' : 'checked'
-      this.#outages.trusted(reference, who, this.#inUse && isSame !== false ? 'in use' : otherwise)
-    }
-    if (!isSame || !this.#movement) this.#watch(reference)
-    this.#base = reference
-    this.#inUse = true
-    this.#verification = undefined
-    this.#evidence = undefined
+    const [before, watched] = [this.#base, this.#watched]
+    const isSame = watched && sameEcef(watched.reference.arp, reference.arp)
+    const isInUse = before.stage === 'handed over' || (before.stage === 'in use' && isSame)
+    const by = isInUse ? 'in use' : before.stage === 'verifying' ? 'verified' : 'checked'
+    if (this.#receiver) this.#continuity.trusted(reference, whoIs(this.#receiver), by)
+    const movement = isSame ? watched.movement : this.#watch(reference)
+    // Whatever it shows now, a person or the positions were trusted.
+    this.#base = { stage: 'in use', reference, movement, evidence: undefined }
     this.#shown = undefined
     this.#reports.begin(this.#now_ms(), advice)
     void this.remember()
   }
 
   #watch(reference: ReferencePosition): MovementWatch {
-    const handed = this.#handed?.uid === this.#receiver?.identity.serial ? this.#handed?.baselines : undefined
-    const known = this.#receiver && this.#last.baselines(this.#receiver, reference, this.#seen)
-    this.#base = reference
-    this.#movement = new MovementWatch(reference, this.#seen, { ...known, ...handed })
-    this.#handed = undefined
-    return this.#movement
+    const baselines = this.#receiver && this.#continuity.baselines(this.#receiver, reference, this.#seen)
+    return new MovementWatch(reference, this.#seen, baselines)
   }
 
   leave(): void {
-    this.#outages.pause()
-    this.#base = undefined
-    this.#inUse = false
-    this.#movement = undefined
-    this.#verification = undefined
-    this.#evidence = undefined
-    this.#handed = undefined
+    this.#continuity.pause()
+    this.#base = { stage: 'none' }
     this.#reports.end()
   }
 
   async remember(): Promise<void> {
     const [base, receiver] = [this.#base, this.#receiver]
-    if (!this.#inUse || !base || !receiver) return
-    await this.#last.remember(receiver, base, this.#seen, this.#movement?.baselines ?? {})
+    if (base.stage !== 'in use' || !receiver) return
+    await this.#continuity.remember(receiver, base.reference, this.#seen, base.movement.baselines)
   }
 
   get #seen(): Seen | undefined {
@@ -483,17 +484,17 @@ export class IntegrityMonitor implements Integrity {
   // ── suspicion ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
   get suspicion(): MoveSuspicion | undefined {
-    return this.#remembered.suspicion
+    return this.#suspicion.present
   }
 
   suspect(evidence: MoveSuspicion): Promise<void> {
-    this.#outages.forget()
-    return this.#remembered.suspect(evidence)
+    this.#continuity.forget()
+    return this.#suspicion.raise(evidence)
   }
 
   settle(): void {
     this.#shown = undefined
-    void this.#remembered.settle()
+    void this.#suspicion.settle()
   }
 
   #now_ms(): number {

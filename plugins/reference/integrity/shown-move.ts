@@ -2,7 +2,7 @@
 import { type Static, Type } from 'typebox'
 import { plus } from './phase/departure.js'
 import type { Move } from './phase/report.js'
-import { Measured, Vector } from './warm/remembered.js'
+import { Measured, Vector } from './suspicion.js'
 
 const { isLeast, moves } = Measured.properties
 const Sum = Type.Object({ ...Vector.properties, isLeast, moves })

@@ -108,20 +108,33 @@ t.test('what must not count', async (t) => {
   /** As `runtime/platform/files/data-files.ts` names it. */
   const fileOf = ({ data }: OutageRig) => {
     const digest = createHash('sha256').update(resolve(data)).digest('hex').slice(0, 16)
-    return join('/dev/shm', `rtk-base-${process.getuid?.()}-${digest}`, 'integrity', 'outage', 'outage.json')
+    return join('/dev/shm', `rtk-base-${process.getuid?.()}-${digest}`, 'integrity', 'continuity', 'last.json')
   }
   const change = (rig: OutageRig, by: (stored: Record<string, unknown>) => object | string) => {
     const stored = JSON.parse(readFileSync(fileOf(rig), 'utf8')) as Record<string, unknown>
     const other = by(stored)
     writeFileSync(fileOf(rig), typeof other === 'string' ? other : JSON.stringify(other))
   }
-  type Stored = { at_s: number; who: string; arp: { x: number } }
+  type Stored = { moment: { reference: { arp: { x: number } } }; observed: { at_s: number } }
+  const later = ({ observed, ...stored }: Stored, by_s: number) => ({
+    ...stored,
+    observed: { ...observed, at_s: observed.at_s + by_s },
+  })
   const cases: [what: string, by: (stored: never) => object | string][] = [
     ['a file of garbage', () => '\u0000{{'],
-    ['a file from the future', (stored: Stored) => ({ ...stored, at_s: stored.at_s + 86_400 })],
-    ['a file of hours ago', (stored: Stored) => ({ ...stored, at_s: stored.at_s - 86_400 })],
-    ['a file of another receiver', (stored: Stored) => ({ ...stored, who: '["other","",""]' })],
-    ['a file of another reference', (stored: Stored) => ({ ...stored, arp: { ...stored.arp, x: stored.arp.x + 5 } })],
+    ['a file from the future', (stored: Stored) => later(stored, 86_400)],
+    ['a file of hours ago', (stored: Stored) => later(stored, -86_400)],
+    [
+      'a file of another receiver',
+      (stored: Stored) => ({ ...stored, moment: { ...stored.moment, who: '["other","",""]' } }),
+    ],
+    [
+      'a file of another reference',
+      ({ moment, ...stored }: Stored) => {
+        const { arp } = moment.reference
+        return { ...stored, moment: { ...moment, reference: { ...moment.reference, arp: { ...arp, x: arp.x + 5 } } } }
+      },
+    ],
   ]
   for (const [what, by] of few(2, cases)) {
     await t.test(`${what}: the start-up check decides, and the base is back`, async (t) => {
