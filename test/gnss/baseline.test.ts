@@ -10,7 +10,6 @@ import {
   Recording,
 } from '../../runtime/lib/baseline/index.js'
 import { fixIntegers } from '../../runtime/lib/baseline/lambda.js'
-import { inverse } from '../../runtime/lib/baseline/linear.js'
 import { allAtOnce } from '../../runtime/lib/baseline/steps.js'
 import {
   decodeEphemeris,
@@ -33,6 +32,7 @@ import {
   troposphere_m,
   unixToGps,
 } from '../../runtime/lib/gnss/index.js'
+import { inverse, leastSquares, solveInPlace } from '../../runtime/lib/gnss/linear.js'
 import { ephemerisLayouts } from '../../runtime/lib/gnss/orbits/layouts.js'
 import { BitReader } from '../../runtime/lib/gnss/rtcm/bits.js'
 import { readFields } from '../../runtime/lib/gnss/rtcm/layout.js'
@@ -94,6 +94,35 @@ const run = (options: Case): Baseline => baseline(...recorded(options))
 const head = { type: msmType('GPS', 7), stationId: 1, multiple: false }
 
 const size = ({ offset: { east, north, up } }: Baseline) => ({ level: Math.hypot(east, north), up: Math.abs(up) })
+
+t.test('least squares', async (t) => {
+  const random = new Random(3)
+  for (let n = 1; n <= 11; n++) {
+    const unknowns = Array.from({ length: n }, () => random.normal())
+    const equations = Array.from({ length: 3 * n }, () => {
+      const row = Array.from({ length: n }, () => random.normal())
+      return { row, value: row.reduce((sum, one, i) => sum + one * unknowns[i], 0), weight: 0.1 + random.uniform() }
+    })
+    const wrong = { row: new Array<number>(n).fill(1), value: 1e6, weight: 0 }
+    const solved = leastSquares([...equations, wrong], n)
+    t.ok(
+      solved?.solution.every((value, i) => Math.abs(value - unknowns[i]) < 1e-9),
+      `${n} unknowns`,
+    )
+    const normal = new Float64Array(n * n)
+    for (const { row, weight } of equations)
+      for (let i = 0; i < n * n; i++) normal[i] += weight * row[i % n] * row[Math.floor(i / n)]
+    const covariance = inverse(normal, n)
+    t.ok(covariance?.every((value, i) => Math.abs(value - (solved?.covariance[i] ?? 0)) < 1e-9))
+    const right = Float64Array.from({ length: n }, (_, i) => unknowns.reduce((s, u, j) => s + u * normal[i * n + j], 0))
+    t.ok(solveInPlace(normal, right, n))
+    t.ok(right.every((value, i) => Math.abs(value - unknowns[i]) < 1e-9))
+  }
+  const one = [{ row: [1, 0], value: 6, weight: 1 }]
+  t.equal(leastSquares(one, 2), undefined, 'the second unknown is not in any equation')
+  t.strictSame([...(leastSquares(one, 2, [3, 4])?.solution ?? [])], [1.5, 0], 'what is known before counts by its weight')
+  t.equal(solveInPlace(Float64Array.of(1e-10), Float64Array.of(1), 1, 1e-9), false, 'a pivot that is too small')
+})
 
 t.test('integers', async (t) => {
   const random = new Random(7)

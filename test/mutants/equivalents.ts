@@ -38,11 +38,6 @@ export const equivalents: readonly Equivalent[] = [
     because: 'a fourth axis is read by nobody',
   },
   {
-    source: 'plugins/reference/integrity/code/residual-offset.ts',
-    after: 'j <= width; j++) rows[i][j] -= factor * rows[column][j]',
-    because: 'a typed array takes nothing beyond its end',
-  },
-  {
     source: 'plugins/rtcm/rtcm/epochs.ts',
     after: 'this.sequence += 10',
     because: 'epochs are told apart by it, not counted',

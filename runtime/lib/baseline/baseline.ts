@@ -13,11 +13,11 @@ import {
   observedIn,
   secondsPerWeek,
 } from '../gnss/index.js'
+import { type Matrix, minus, plus } from '../gnss/linear.js'
 import { codePosition, type NoCodePosition } from './code-position.js'
 import { differencesOf } from './differences.js'
 import { Ephemerides } from './ephemerides.js'
 import { Place, type SentEpoch, sentIn } from './geometry.js'
-import { type Matrix, minus, plus } from './linear.js'
 import { halfMinuteOf, isModel, type Station } from './recording.js'
 import { type BaselineReason, solved } from './solution.js'
 import { allAtOnce, inSteps, type Steps } from './steps.js'

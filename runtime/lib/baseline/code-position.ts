@@ -1,8 +1,8 @@
 /** The place of a station by its own ranges: right to some metres, to begin with, and to find a wrong announced position. */
 import type { Ecef } from '../../../schemas/services.js'
 import { carrier_hz, median, observedConstellations } from '../gnss/index.js'
+import { invert, product } from '../gnss/linear.js'
 import { light_mps, Place, type Sent, type SentEpoch } from './geometry.js'
-import { invert, product } from './linear.js'
 import type { Steps } from './steps.js'
 
 const radians = Math.PI / 180

@@ -2,7 +2,7 @@
  * Integer least squares: the LAMBDA method (Teunissen 1995, J. Geodesy 70:65-82) with the search of MLAMBDA (Chang, Yang, Zhou
  * 2005, J. Geodesy 79:552-565). `Q = Lᵀ D L` throughout, so the last ambiguity is the one that no other conditions.
  */
-import { type Matrix, part, product } from './linear.js'
+import { type Matrix, part, product } from '../gnss/linear.js'
 import type { Steps } from './steps.js'
 
 export interface Fixing {

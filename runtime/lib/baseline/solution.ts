@@ -1,11 +1,11 @@
 /** From the differences of a window to a vector: real-valued, then with integers, then confirmed by halves of the observations. */
 import type { Ecef } from '../../../schemas/services.js'
 import { distance, ecefToGeodetic } from '../gnss/index.js'
+import { inverse, type Matrix, minus, part, product } from '../gnss/linear.js'
 import { adjust, type Floats, geometry as leading, type NoiseModel } from './adjustment/index.js'
 import type { Arc, DifferencedEpoch, DifferencedSatellite, Differences } from './differences.js'
 import { variation_m } from './ionosphere.js'
 import { correction, fixIntegers } from './lambda.js'
-import { inverse, type Matrix, minus, part, product } from './linear.js'
 import type { Steps } from './steps.js'
 
 /** Why a vector has no integers, or why there is none. */

@@ -1,5 +1,5 @@
 /** Where the antenna is relative to the position that a fixed base holds, by its pseudorange residuals. */
-import type { Enu } from 'rtk-base/gnss'
+import { type Enu, leastSquares } from 'rtk-base/gnss'
 import type { SatelliteResidual } from 'rtk-base/services'
 
 /** With fewer used satellites the geometry is too weak. */
@@ -54,33 +54,20 @@ function fitOf(used: readonly SatelliteResidual[]): Fit | undefined {
   const clocks = [...new Set(used.map(({ constellation }) => constellation))]
   const size = 3 + clocks.length
   if (used.length < size + 1) return undefined
-  // The right sides: the residuals, and three unit vectors that give the columns of the covariance.
-  const normal = Array.from({ length: size }, (_, i) => {
-    const row = new Float64Array(size + 4)
-    if (i < 3) row[size + 1 + i] = 1
-    return row
-  })
   const rows = used.map((satellite) => rowOf(satellite, clocks))
-  for (const { row, weight, residual_m } of rows) {
-    for (let i = 0; i < size; i++) {
-      if (row[i] === 0) continue
-      for (let j = 0; j < size; j++) normal[i][j] += weight * row[i] * row[j]
-      normal[i][size] += weight * row[i] * residual_m
-    }
-  }
-  const solution = solve(normal)
-  if (!solution) return undefined
-  const [found, east, north, up] = solution
+  const solved = leastSquares(rows, size)
+  if (!solved) return undefined
+  const { solution, covariance } = solved
   let squares = 0
-  for (const { row, weight, residual_m } of rows) {
-    const computed_m = row.reduce((sum, value, i) => sum + value * found[i], 0)
-    squares += weight * (residual_m - computed_m) ** 2
+  for (const { row, weight, value } of rows) {
+    const computed_m = row.reduce((sum, factor, i) => sum + factor * solution[i], 0)
+    squares += weight * (value - computed_m) ** 2
   }
-  const variance = squares / (used.length - size)
-  const dilution = Math.sqrt(east[0] + north[1] + up[2])
-  if (dilution > mostDilution) return undefined
-  const sigma_m = Math.sqrt(variance) * dilution
-  return { offset: { east: found[0], north: found[1], up: found[2], sigma_m }, rest_m: Math.sqrt(variance) }
+  const rest_m = Math.sqrt(squares / (used.length - size))
+  const dilution = Math.sqrt(covariance[0] + covariance[size + 1] + covariance[2 * size + 2])
+  if (!(dilution <= mostDilution)) return undefined
+  const [east, north, up] = solution
+  return { offset: { east, north, up, sigma_m: rest_m * dilution }, rest_m }
 }
 
 function rowOf(satellite: SatelliteResidual, clocks: readonly string[]) {
@@ -92,32 +79,5 @@ function rowOf(satellite: SatelliteResidual, clocks: readonly string[]) {
   row[1] = -Math.cos(azimuth_deg * radians) * level
   row[2] = -sine
   row[3 + clocks.indexOf(constellation)] = 1
-  return { row, weight: Math.max(leastWeight, sine * sine), residual_m }
-}
-
-/** Gauss elimination with pivots of the rows [A | B]: the solution for each column of B; undefined when A is singular. */
-export function solve(rows: Float64Array[]): number[][] | undefined {
-  const size = rows.length
-  const width = rows[0].length
-  for (let column = 0; column < size; column++) {
-    let pivot = column
-    for (let i = column + 1; i < size; i++) if (Math.abs(rows[i][column]) > Math.abs(rows[pivot][column])) pivot = i
-    if (Math.abs(rows[pivot][column]) < 1e-6) return undefined
-    const swap = rows[column]
-    rows[column] = rows[pivot]
-    rows[pivot] = swap
-    for (let i = column + 1; i < size; i++) {
-      const factor = rows[i][column] / rows[column][column]
-      for (let j = column; j < width; j++) rows[i][j] -= factor * rows[column][j]
-    }
-  }
-  return Array.from({ length: width - size }, (_, side) => {
-    const solution = new Array<number>(size).fill(0)
-    for (let i = size - 1; i >= 0; i--) {
-      let value = rows[i][size + side]
-      for (let j = i + 1; j < size; j++) value -= rows[i][j] * solution[j]
-      solution[i] = value / rows[i][i]
-    }
-    return solution
-  })
+  return { row, weight: Math.max(leastWeight, sine * sine), value: residual_m }
 }

@@ -1,6 +1,5 @@
 /** The displacement of an antenna between two times by ranges that were differenced in time, satellite by satellite. Pure. */
-import { median } from 'rtk-base/gnss'
-import { solve } from '../code/residual-offset.js'
+import { leastSquares, median } from 'rtk-base/gnss'
 import type { Bridging } from './observed.js'
 
 /** Of one satellite. */
@@ -82,77 +81,70 @@ export function fitDisplacement(all: readonly Difference[], uncertain: Uncertain
     row[6] = mappingChange
     row[7] = mapping
     row[unknowns + clocks.indexOf(constellation)] = 1
-    return { row, rest_m: change_m - (middle.get(constellation) ?? 0), sigma_m, constellation }
+    return { row, value: change_m - (middle.get(constellation) ?? 0), sigma_m, constellation }
   })
   const { place_m, zenith_m, zenithChange_m, displacement_m: free_m = 0 } = uncertain
   const priors = [free_m, free_m, free_m, place_m, place_m, place_m, zenith_m, zenithChange_m]
   const factors = new Array<number>(rows.length).fill(1)
-  let solution: Solution | undefined
+  let solved: ReturnType<typeof solve>
   const round = () => {
-    solution = solved(rows, factors, priors)
-    return solution
+    solved = solve(rows, factors, priors)
+    return solved
   }
   for (let i = 0; i < absoluteRounds; i++) {
     if (!round()) return undefined
-    for (const [i, away] of awayOf(rows, solution).entries()) factors[i] = 1 / Math.max(away, 0.5)
+    for (const [i, away] of awayOf(rows, solved?.solution).entries()) factors[i] = 1 / Math.max(away, 0.5)
   }
   for (let i = 0; i < rejectingRounds; i++) {
-    const away = awayOf(rows, solution)
+    const away = awayOf(rows, solved?.solution)
     const scale = Math.min(Math.max(1.48 * median([...away]), 1), most)
     const before = factors.join()
     for (const [i, one] of away.entries()) factors[i] = one <= outlier * scale ? 1 : 0
     if (!round()) return undefined
     if (factors.join() === before) break
   }
-  if (!solution) return undefined
+  if (!solved) return undefined
   const used = rows.filter((_, i) => factors[i] === 1)
   const redundancy = used.length - 3 - new Set(used.map(({ constellation }) => constellation)).size
   if (redundancy < 1) return undefined
-  const squares = awayOf(used, solution).reduce((sum, away) => sum + away ** 2, 0)
+  const squares = awayOf(used, solved.solution).reduce((sum, away) => sum + away ** 2, 0)
   const scale = Math.max(1, Math.sqrt(squares / redundancy))
   if (scale > most * 1.5) return undefined
-  const [found, east, north, up] = solution
+  const { solution, covariance } = solved
+  const [east, north, up] = solution
+  const variance_m2 = (axis: number) => covariance[axis * (solution.length + 1)]
   return {
-    ...{ east: found[0], north: found[1], up: found[2] },
-    sigma: { level_m: scale * Math.sqrt(east[0] + north[1]), up_m: scale * Math.sqrt(up[2]) },
+    ...{ east, north, up },
+    sigma: {
+      level_m: scale * Math.sqrt(variance_m2(0) + variance_m2(1)),
+      up_m: scale * Math.sqrt(variance_m2(2)),
+    },
     ...{ satellites: used.length, of: all.length, redundancy, scale },
   }
 }
 
 interface Row {
   readonly row: Float64Array
-  readonly rest_m: number
+  readonly value: number
   readonly sigma_m: number
 }
-/** The unknowns, and the first three columns of their covariance. */
-type Solution = number[][]
 
 /** In sigmas. */
-function awayOf(rows: readonly Row[], solution: Solution | undefined): number[] {
-  return rows.map(({ row, rest_m, sigma_m }) => {
-    const computed_m = row.reduce((sum, value, i) => sum + value * (solution?.[0][i] ?? 0), 0)
-    return Math.abs(rest_m - computed_m) / sigma_m
+function awayOf(rows: readonly Row[], solution: Float64Array | undefined): number[] {
+  return rows.map(({ row, value, sigma_m }) => {
+    const computed_m = row.reduce((sum, factor, i) => sum + factor * (solution?.[i] ?? 0), 0)
+    return Math.abs(value - computed_m) / sigma_m
   })
 }
 
-function solved(rows: readonly Row[], factors: readonly number[], priors: readonly number[]): Solution | undefined {
-  const size = rows[0]?.row.length ?? 0
+function solve(rows: readonly Row[], factors: readonly number[], priors: readonly number[]) {
   if (rows.length < 4) return undefined
-  const normal = Array.from({ length: size }, (_, i) => {
-    const line = new Float64Array(size + 4)
-    if (i < 3) line[size + 1 + i] = 1
-    if (priors[i] > 0) line[i] = 1 / priors[i] ** 2
-    return line
-  })
-  for (const [n, { row, rest_m, sigma_m }] of rows.entries()) {
-    const weight = factors[n] / sigma_m ** 2
-    for (let i = 0; i < size; i++) {
-      if (row[i] === 0 || weight === 0) continue
-      for (let j = 0; j < size; j++) normal[i][j] += weight * row[i] * row[j]
-      normal[i][size] += weight * row[i] * rest_m
-    }
-  }
+  const weighted = rows.map(({ row, value, sigma_m }, i) => ({ row, value, weight: factors[i] / sigma_m ** 2 }))
   // A constellation of which no satellite agrees has no clock.
-  for (let i = unknowns; i < size; i++) if (normal[i][i] === 0) normal[i][i] = 1
-  return solve(normal)
+  const hasClock = (i: number) => weighted.some(({ row, weight }) => weight > 0 && row[i] !== 0)
+  const known = Array.from(rows[0].row, (_, i) => {
+    if (i >= unknowns) return hasClock(i) ? 0 : 1
+    return priors[i] > 0 ? 1 / priors[i] ** 2 : 0
+  })
+  return leastSquares(weighted, known.length, known)
 }

@@ -1,4 +1,5 @@
 /** Polynomial extrapolation as a weighted sum: the weights depend on the times alone, so one set serves all signals. */
+import { solveInPlace } from 'rtk-base/gnss'
 
 /** Derivatives of a range to a satellite in orbit, typical: R·ω³ and R·ω⁴ with the Earth's radius and 12 hours. */
 const jerk_mps3 = 1.5e-5
@@ -18,6 +19,8 @@ export interface ExtrapolationError {
 
 /** Terms of a cubic. */
 const most = 4
+/** Of the normal equations, whose times are from −1 to 1: a smaller pivot is a rounding error. */
+const leastPivot = 1e-9
 
 /** A least-squares fit of a quadratic or a cubic, written as the weights of the samples for its value at time zero. */
 export class Extrapolation {
@@ -59,7 +62,7 @@ export class Extrapolation {
     const right = this.#right
     const target = -middle / half
     for (let row = 0, power = 1; row < terms; row++, power *= target) right[row] = power
-    if (!eliminate(matrix, right, terms)) return undefined
+    if (!solveInPlace(matrix, right, terms, leastPivot)) return undefined
 
     let noise = 0
     let missed = 0
@@ -82,24 +85,4 @@ export class Extrapolation {
     const bias_m = Math.abs(missed) * (degree === 2 ? jerk_mps3 / 6 : snap_mps4 / 24)
     return { noise, bias_m, response, response_ps }
   }
-}
-
-/** Solves a symmetric positive definite system in place; false when it is singular. */
-function eliminate(matrix: Float64Array, right: Float64Array, size: number): boolean {
-  for (let pivot = 0; pivot < size; pivot++) {
-    const diagonal = matrix[pivot * size + pivot]
-    if (!(diagonal > 1e-9)) return false
-    for (let row = pivot + 1; row < size; row++) {
-      const factor = matrix[row * size + pivot] / diagonal
-      for (let column = pivot; column < size; column++) {
-        matrix[row * size + column] -= factor * matrix[pivot * size + column]
-      }
-      right[row] -= factor * right[pivot]
-    }
-  }
-  for (let row = size - 1; row >= 0; row--) {
-    for (let column = row + 1; column < size; column++) right[row] -= matrix[row * size + column] * right[column]
-    right[row] /= matrix[row * size + row]
-  }
-  return true
 }

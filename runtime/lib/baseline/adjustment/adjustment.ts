@@ -3,8 +3,9 @@
  * and the real-valued ambiguities. The clocks of each epoch, one for each frequency of a constellation in code and in phase, are eliminated,
  * which is the same as double differences with their correlations.
  */
+
+import { inverse, type Matrix, product, solve } from '../../gnss/linear.js'
 import type { Arc, DifferencedEpoch } from '../differences.js'
-import { inverse, type Matrix, product, solve } from '../linear.js'
 import type { Steps } from '../steps.js'
 import { equationsOf, type Factors, type NoiseModel, weigh } from './equations.js'
 import { Normal } from './normal.js'

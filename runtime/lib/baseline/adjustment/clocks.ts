@@ -1,6 +1,6 @@
 /** The clocks of a block, one for each kind: unknowns of one epoch, which are eliminated. */
 
-import { invert, type Matrix } from '../linear.js'
+import { invert, type Matrix } from '../../gnss/linear.js'
 import { kinds, type Row, weighted, weightOf } from './equations.js'
 
 /**

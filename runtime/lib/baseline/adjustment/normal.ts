@@ -1,6 +1,6 @@
 /** Normal equations without the clocks of the epochs. */
 
-import type { Matrix } from '../linear.js'
+import type { Matrix } from '../../gnss/linear.js'
 import { Clocks } from './clocks.js'
 import { type Block, isEmpty, kinds, type Row, weighted, weightOf } from './equations.js'
 import { geometry } from './numbering.js'

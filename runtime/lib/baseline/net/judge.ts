@@ -1,7 +1,7 @@
 /** Which base of a net announces a wrong position, by the majority of its neighbours. */
 import type { Ecef, Enu } from '../../../../schemas/services.js'
 import { distance, enu } from '../../gnss/index.js'
-import { inverse, isPositiveDefinite, type Matrix, plus, product } from '../linear.js'
+import { inverse, isPositiveDefinite, type Matrix, plus, product } from '../../gnss/linear.js'
 import { allAtOnce, inSteps, type Steps } from '../steps.js'
 import { type Camps, campsOf } from './majority.js'
 import { type Explanation, Network } from './network.js'

@@ -3,7 +3,7 @@
  * positions, with `offset = d_j − d_i + error`. The correction of a sound base is normally distributed around zero with
  * the tolerance; that of a faulty base is free. A vector that is left out has no weight.
  */
-import { inverse, type Matrix } from '../linear.js'
+import { inverse, type Matrix } from '../../gnss/linear.js'
 import { type Pair, square, widened } from './pairs.js'
 
 /** χ² that each fault has to explain: three axes at 0.2 %. */

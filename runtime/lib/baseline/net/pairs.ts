@@ -1,6 +1,6 @@
 /** From measured vectors to one comparison for each pair of bases: validated, bounded, repeated windows combined. */
 import type { Ecef } from '../../../../schemas/services.js'
-import { inverse, type Matrix, product } from '../linear.js'
+import { inverse, type Matrix, product } from '../../gnss/linear.js'
 import type { Steps } from '../steps.js'
 
 /** A measured vector against the announced positions. */

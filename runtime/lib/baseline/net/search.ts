@@ -3,7 +3,7 @@
  * on stations and vectors, three axes at once, and a search of alternatives for each faulty base, since faults can be
  * confused (Teunissen 2018, Distributional theory for the DIA method, J. Geodesy 92).
  */
-import { invert } from '../linear.js'
+import { invert } from '../../gnss/linear.js'
 import type { Steps } from '../steps.js'
 import { type Explanation, fault, type Network } from './network.js'
 import { square } from './pairs.js'

@@ -1,4 +1,4 @@
-/** Dense linear algebra for symmetric matrices, row by row in a Float64Array, and vectors. */
+/** Dense linear algebra for symmetric matrices, row by row in a Float64Array, vectors, and least squares. */
 import type { Ecef } from '../../../schemas/services.js'
 
 export type Matrix = Float64Array
@@ -48,14 +48,18 @@ const small = new Float64Array(8)
 
 export const isPositiveDefinite = (matrix: Matrix, n: number): boolean => decompose(matrix.slice(), n)
 
-/** The lower factor `L` of `matrix = L Lᵀ` in place of the lower triangle. @returns false if the matrix is not positive definite */
-function decompose(matrix: Matrix, n: number): boolean {
+/**
+ * The lower factor `L` of `matrix = L Lᵀ` in place of the lower triangle.
+ * @param least a smaller pivot counts as 0
+ * @returns false if the matrix is not positive definite
+ */
+function decompose(matrix: Matrix, n: number, least = 0): boolean {
   for (let i = 0; i < n; i++) {
     for (let j = 0; j <= i; j++) {
       let sum = matrix[i * n + j]
       for (let k = 0; k < j; k++) sum -= matrix[i * n + k] * matrix[j * n + k]
       if (i !== j) matrix[i * n + j] = sum / matrix[j * n + j]
-      else if (sum > 0) matrix[i * n + i] = Math.sqrt(sum)
+      else if (sum > least) matrix[i * n + i] = Math.sqrt(sum)
       else return false
     }
   }
@@ -64,18 +68,58 @@ function decompose(matrix: Matrix, n: number): boolean {
 
 /** `matrix⁻¹ · vector`; undefined if the matrix is not positive definite. */
 export function solve(matrix: Matrix, vector: Float64Array, n: number): Float64Array | undefined {
-  const lower = matrix.slice()
-  if (!decompose(lower, n)) return undefined
   const result = vector.slice()
+  return solveInPlace(matrix.slice(), result, n) ? result : undefined
+}
+
+/**
+ * The same in place of the vector, without a copy of the matrix.
+ * @param least a smaller pivot counts as 0
+ * @returns false if the matrix is not positive definite: it is changed nevertheless
+ */
+export function solveInPlace(matrix: Matrix, vector: Float64Array, n: number, least = 0): boolean {
+  if (!decompose(matrix, n, least)) return false
   for (let i = 0; i < n; i++) {
-    for (let k = 0; k < i; k++) result[i] -= lower[i * n + k] * result[k]
-    result[i] /= lower[i * n + i]
+    for (let k = 0; k < i; k++) vector[i] -= matrix[i * n + k] * vector[k]
+    vector[i] /= matrix[i * n + i]
   }
   for (let i = n - 1; i >= 0; i--) {
-    result[i] /= lower[i * n + i]
-    for (let k = 0; k < i; k++) result[k] -= lower[i * n + k] * result[i]
+    vector[i] /= matrix[i * n + i]
+    for (let k = 0; k < i; k++) vector[k] -= matrix[i * n + k] * vector[i]
   }
-  return result
+  return true
+}
+
+/** An equation for least squares: `row · unknowns = value`. */
+export interface WeightedRow {
+  readonly row: ArrayLike<number>
+  readonly value: number
+  /** The inverse of its variance, or in proportion to it. */
+  readonly weight: number
+}
+
+/**
+ * Weighted least squares by normal equations.
+ * @param priors weight by which each unknown is 0 before the equations; omitted: nothing is known
+ * @returns the unknowns and their covariance, row by row; undefined if the equations do not determine the unknowns
+ */
+export function leastSquares(
+  rows: readonly WeightedRow[],
+  n: number,
+  priors?: ArrayLike<number>,
+): { solution: Float64Array; covariance: Float64Array } | undefined {
+  const normal = new Float64Array(n * n)
+  const right = new Float64Array(n)
+  for (const { row, value, weight } of rows) {
+    for (let i = 0; i < n; i++) {
+      const weighted = weight * row[i]
+      if (weighted === 0) continue
+      right[i] += weighted * value
+      for (let j = 0; j <= i; j++) normal[i * n + j] += weighted * row[j]
+    }
+  }
+  if (priors) for (let i = 0; i < n; i++) normal[i * n + i] += priors[i]
+  return invert(normal, n) ? { solution: product(normal, right, n), covariance: normal } : undefined
 }
 
 /** `matrix · vector` */
