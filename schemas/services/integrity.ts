@@ -106,18 +106,6 @@ export interface MoveSuspicion {
   readonly move?: AntennaMove
 }
 
-/** Antenna motion from the carrier phases. */
-export interface AntennaMotion {
-  /** Displacement within 10 s, metres; undefined in the first 20 s after a start or a gap, with fewer than 6 satellites, and with observations every 10 s or less often. */
-  readonly net_m: number | undefined
-  /** RMS distance from the mean position over 10 s, metres. */
-  readonly sway_m: number | undefined
-  /** Satellites that agree on the displacement; 0 while unknown. */
-  readonly satellites: number
-  /** Share of the satellites that lost lock within 3 s, 0 to 1. */
-  readonly lostShare: number
-}
-
 /** Keys of the evidence that integrity remembers across restarts of the service. */
 export type EvidenceName = 'trusted' | 'suspicion'
 
@@ -182,8 +170,6 @@ export interface Integrity {
 
   // ── motion of the antenna ──────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Current motion from the carrier phases; undefined: unknown. */
-  readonly motion: AntennaMotion | undefined
   /** Whether a move of centimetres would be detected. undefined: not yet. false: carrier phases are not evaluated. */
   readonly seesMoves: boolean | undefined
   /** The longest absence of the receiver, seconds, after which its observations can still show whether the antenna stayed. */
@@ -192,27 +178,25 @@ export interface Integrity {
   readonly onEvidence: Event<MoveEvidence>
   /**
    * Whether the antenna has stayed in place since the base was trusted, including while the user was away. true: monitored without
-   * evidence of a move. false: moved. undefined: unknown, or no base is trusted.
+   * evidence of a move. Otherwise the strongest evidence: the antenna moved, or it is unknown. undefined: no base is trusted.
    */
-  readonly stayed: boolean | undefined
-  /** The strongest evidence since the base was trusted; undefined: none. */
-  readonly evidence: MoveEvidence | undefined
+  readonly stayed: true | MoveEvidence | undefined
 
   // ── a base in use ─────────────────────────────────────────────────────────────────────────────────────────────────
 
   /**
-   * Whether the receiver may have kept running as the last trusted base, so that `wentOn` can replace the start-up check.
+   * Whether the receiver may have kept running as the last trusted base, so that `verify` can replace the start-up check. true: the base
+   * is monitored from now on, before it is trusted again.
    * @param held mode read from the receiver; undefined: no answer
    * @returns undefined: the receiver must be queried
    */
-  startsWarm(reference: ReferencePosition | undefined, held: HeldTarget | 'not asked'): Judgement
-  /** Monitors the last trusted base before it is trusted again. */
-  resume(reference: ReferencePosition): void
+  beginVerification(reference: ReferencePosition | undefined, held: HeldTarget | 'not asked'): Judgement
   /**
-   * Whether nothing changed since the base was last trusted. Called every second after `resume` until it answers, at most 24 s.
+   * Whether nothing changed since the base was last trusted. Called every second after `beginVerification` until it answers, at most
+   * 24 s.
    * @param announced the receiver sends the reference in 1005
    */
-  wentOn(announced: boolean): Judgement
+  verify(announced: boolean): Judgement
   /**
    * The base is trusted, and RTCM is sent: monitors its antenna and stores the time four times a minute.
    * @param advice remedy for a wrong reference, as the end of a sentence
@@ -248,15 +232,12 @@ export const integrity = defineService<Integrity>('integrity', {
     canSeeReturn: 'value',
     compare: 'function',
     distance_m: 'function',
-    motion: 'value',
     seesMoves: 'value',
     longestAbsence_s: 'value',
     onEvidence: 'function',
     stayed: 'value',
-    evidence: 'value',
-    startsWarm: 'function',
-    resume: 'function',
-    wentOn: 'function',
+    beginVerification: 'function',
+    verify: 'function',
     trust: 'function',
     leave: 'function',
     remember: 'function',

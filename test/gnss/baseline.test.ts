@@ -120,7 +120,11 @@ t.test('least squares', async (t) => {
   }
   const one = [{ row: [1, 0], value: 6, weight: 1 }]
   t.equal(leastSquares(one, 2), undefined, 'the second unknown is not in any equation')
-  t.strictSame([...(leastSquares(one, 2, [3, 4])?.solution ?? [])], [1.5, 0], 'what is known before counts by its weight')
+  t.strictSame(
+    [...(leastSquares(one, 2, [3, 4])?.solution ?? [])],
+    [1.5, 0],
+    'what is known before counts by its weight',
+  )
   t.equal(solveInPlace(Float64Array.of(1e-10), Float64Array.of(1), 1, 1e-9), false, 'a pivot that is too small')
 })
 

@@ -2,7 +2,6 @@
 import { followsBase, isPosition, type MsmEpoch, moveText, sameEcef } from 'rtk-base/gnss'
 import type { EventSource, PluginContext, Event as PluginEvent } from 'rtk-base/plugin'
 import {
-  type AntennaMotion,
   type AntennaMove,
   correctionStatus,
   device,
@@ -31,6 +30,7 @@ import { type CarryAnswer, Continuity, HandedMoment } from './continuity/continu
 import { whoIs } from './continuity/moment.js'
 import type { Verification } from './continuity/verification.js'
 import { longestReload_ms, moved_m, stale_ms } from './limits.js'
+import type { AntennaMotion } from './motion-status.js'
 import type { IntegrityOptions } from './options.js'
 import { OrbitSky } from './orbit-sky.js'
 import type { PhaseReport } from './phase/report.js'
@@ -166,7 +166,8 @@ export class IntegrityMonitor implements Integrity {
 
   snapshot(): Snapshot | undefined {
     if (!this.#receiver) return undefined
-    const [evidence, seen, last] = [this.evidence, this.#seen, this.#continuity.handOver()]
+    const { evidence } = this.#trusted ?? {}
+    const [seen, last] = [this.#seen, this.#continuity.handOver()]
     return {
       at_ms: this.#now_ms(),
       inUse: this.#trusted !== undefined,
@@ -374,6 +375,7 @@ export class IntegrityMonitor implements Integrity {
 
   // ── antenna moves ─────────────────────────────────────────────────────────────────────────────────────────────────
 
+  /** Undefined: unknown. */
   get motion(): AntennaMotion | undefined {
     const report = this.#phases.at(this.#now_ms())
     if (!report) return undefined
@@ -394,24 +396,28 @@ export class IntegrityMonitor implements Integrity {
     return this.#found.on
   }
 
-  get stayed(): boolean | undefined {
-    const base = this.#trusted
-    if (!base) return undefined
-    if (!base.evidence) return true
-    return base.evidence.moved ? false : undefined
-  }
-
-  get evidence(): MoveEvidence | undefined {
-    return this.#trusted?.evidence
+  get stayed(): true | MoveEvidence | undefined {
+    return this.#trusted && (this.#trusted.evidence ?? true)
   }
 
   // ── base in use ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-  startsWarm(reference: ReferencePosition | undefined, held: HeldTarget | 'not asked'): Judgement {
+  beginVerification(reference: ReferencePosition | undefined, held: HeldTarget | 'not asked'): Judgement {
     if (!this.#receiver) return { answer: false, why: 'there is no receiver' }
     const carried = reference && this.#carried(reference)
     if (this.suspicion) return { answer: false, why: 'the antenna may have moved' }
-    return this.#continuity.judge(this.#receiver, reference, held, carried)
+    const judged = this.#continuity.judge(this.#receiver, reference, held, carried)
+    if (judged.answer && reference) this.#verifyFromNow(this.#receiver, reference)
+    return judged
+  }
+
+  #verifyFromNow(receiver: Receiver, reference: ReferencePosition): void {
+    const { seen } = this.#continuity
+    this.#check.live = seen && { ...seen, corrected: false }
+    this.leave()
+    const movement = this.#watch(reference)
+    const verification = this.#continuity.verification(receiver, reference, movement)
+    this.#base = { stage: 'verifying', reference, movement, verification }
   }
 
   /** Whether carrier phases show that the antenna stayed at this reference over an outage. A move is a suspicion, which the user of this service asks for. */
@@ -425,17 +431,7 @@ export class IntegrityMonitor implements Integrity {
     return undefined
   }
 
-  resume(reference: ReferencePosition): void {
-    if (!this.#receiver) return
-    const { seen } = this.#continuity
-    this.#check.live = seen && { ...seen, corrected: false }
-    this.leave()
-    const movement = this.#watch(reference)
-    const verification = this.#continuity.verification(this.#receiver, reference, movement)
-    this.#base = { stage: 'verifying', reference, movement, verification }
-  }
-
-  wentOn(announced: boolean): Judgement {
+  verify(announced: boolean): Judgement {
     const base = this.#base
     if (base.stage !== 'verifying') return { answer: false, why: 'it is not watched' }
     const isSuspected = this.suspicion !== undefined

@@ -1,7 +1,19 @@
 /** Antenna motion by the carrier phases, in the document (unknown: 0) and as metrics (unknown: no value). */
 import { roundTo, sigmasOf } from 'rtk-base/gnss'
 import type { PluginContext } from 'rtk-base/plugin'
-import type { AntennaMotion, AntennaMove, Integrity } from 'rtk-base/services'
+import type { AntennaMove, Integrity } from 'rtk-base/services'
+
+/** Antenna motion from the carrier phases. */
+export interface AntennaMotion {
+  /** Displacement within 10 s, metres; undefined in the first 20 s after a start or a gap, with fewer than 6 satellites, and with observations every 10 s or less often. */
+  readonly net_m: number | undefined
+  /** RMS distance from the mean position over 10 s, metres. */
+  readonly sway_m: number | undefined
+  /** Satellites that agree on the displacement; 0 while unknown. */
+  readonly satellites: number
+  /** Share of the satellites that lost lock within 3 s, 0 to 1. */
+  readonly lostShare: number
+}
 
 function shownMove({ by, t, size_m, isLeast, moves, vector }: AntennaMove) {
   const found = { by, t, size_m: roundTo(size_m, 4), at_least: isLeast, moves }
@@ -14,7 +26,10 @@ function shownMove({ by, t, size_m, isLeast, moves, vector }: AntennaMove) {
   }
 }
 
-export function publishMotion({ info, metrics }: Pick<PluginContext, 'info' | 'metrics'>, monitor: Integrity): void {
+export function publishMotion(
+  { info, metrics }: Pick<PluginContext, 'info' | 'metrics'>,
+  monitor: Pick<Integrity, 'suspicion'> & { readonly motion: AntennaMotion | undefined },
+): void {
   info.block('gnss.state.motion', () => {
     const { net_m = 0, sway_m = 0, satellites = 0, lostShare = 0 } = monitor.motion ?? {}
     const move = monitor.suspicion?.move

@@ -81,17 +81,17 @@ async function meanwhile(rig: Rig, job: Promise<unknown>): Promise<number> {
 t.test('every answer is unknown before there is something to say', async (t) => {
   const { rig, monitor } = await watched(t)
   t.same(
-    [monitor().seesMoves, monitor().stayed, monitor().motion, monitor().position, monitor().suspicion],
-    [undefined, undefined, undefined, undefined, undefined],
+    [monitor().seesMoves, monitor().stayed, monitor().position, monitor().suspicion],
+    [undefined, undefined, undefined, undefined],
   )
   const place = { arp: home, acc_m: 1, corr: false }
   t.same([monitor().isAt(place, 'window'), monitor().distance_m(place)], [undefined, undefined])
-  t.match(monitor().startsWarm(place, 'not asked'), { answer: false, why: 'nothing was trusted before' })
-  t.match(monitor().wentOn(true), { answer: false })
+  t.match(monitor().beginVerification(place, 'not asked'), { answer: false, why: 'nothing was trusted before' })
+  t.match(monitor().verify(true), { answer: false })
   await rig.until(isFixed(rig), 60)
   await rig.seconds(30)
-  t.same([monitor().seesMoves, monitor().stayed, monitor().evidence], [true, true, undefined])
-  t.match(monitor().motion, { net_m: Number, sway_m: Number, satellites: 24, lostShare: 0 })
+  t.same([monitor().seesMoves, monitor().stayed], [true, true])
+  t.match(rig.field('state.motion'), { net: Number, sway: Number, satellites: 24, lost: 0 })
   rig.base.loseLock()
   await rig.seconds(1)
   t.equal(monitor().stayed, undefined, 'the base is not in use any more')
@@ -181,8 +181,7 @@ t.test('a reload', async (t) => {
     await rig.seconds(2)
     rig.base.move(0.5)
     await rig.seconds(5)
-    t.match(monitor().evidence, { moved: true, by: 'phases' })
-    t.equal(monitor().stayed, false)
+    t.match(monitor().stayed, { moved: true, by: 'phases' })
     store.entries = entries
     goOn?.()
     await reloaded

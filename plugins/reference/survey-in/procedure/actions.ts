@@ -200,20 +200,20 @@ export class Actions {
 
   /** Reads what the receiver holds, where that can make a difference. */
   #readMode(): void {
-    if (this.#startsWarm('not asked') === undefined) void this.#setup.read((held) => this.#startsWarm(held))
+    if (this.#beginVerification('not asked') === undefined)
+      void this.#setup.read((held) => this.#beginVerification(held))
   }
 
   /** @returns whether it does; undefined: the receiver has to be asked */
-  #startsWarm(held: HeldTarget | 'not asked'): boolean | undefined {
+  #beginVerification(held: HeldTarget | 'not asked'): boolean | undefined {
     const { base, ctx, integrity, references, surveyor } = this.#deps
     const { chosen } = references
     // A survey-in may have been asked for while it was read.
     const { answer, why } = surveyor.isWanted
       ? { answer: false, why: 'a survey-in was asked for or interrupted' }
-      : integrity.startsWarm(chosen, held)
+      : integrity.beginVerification(chosen, held)
     if (answer && chosen) {
       base.target = chosen
-      integrity.resume(chosen)
       this.#course.dispatch('still our base')
     } else if (answer !== undefined) {
       ctx.log.info(`the start-up check comes first: ${why}`)

@@ -149,7 +149,7 @@ export class Observer {
     // A receiver may have no serial number. Those that have one report it soon after their model.
     if (serial === '' && (module === '' || this.since_ms < firstEpoch_ms)) return
     const isHeard = this.#epochAt_ms >= this.#entered_ms || this.since_ms >= firstEpoch_ms
-    if (!isHeard && integrity.startsWarm(references.chosen, 'not asked').answer !== false) return
+    if (!isHeard && integrity.beginVerification(references.chosen, 'not asked').answer !== false) return
     this.#questioned = true
     this.#course.dispatch('identified')
   }
@@ -241,7 +241,7 @@ export class Observer {
 
   #verified(): Event | undefined {
     const { ctx, integrity } = this.#deps
-    const { answer, why } = integrity.wentOn(this.#announced)
+    const { answer, why } = integrity.verify(this.#announced)
     if (answer === false) ctx.log.info(`the start-up check comes first: ${why}`)
     if (answer === undefined) return undefined
     return answer ? 'nothing changed' : 'cannot be verified'

@@ -94,8 +94,9 @@ export class Run implements Course {
     this.#changed()
     if (state !== 'fixed') return
     base.target = target
-    if (integrity.stayed) this.#actions.trust()
-    else this.#observer.heardEvidence(integrity.evidence ?? unwatched)
+    const { stayed } = integrity
+    if (stayed === true) this.#actions.trust()
+    else this.#observer.heardEvidence(stayed ?? unwatched)
   }
 
   // ── steps ─────────────────────────────────────────────────────────────────────────────────────────────────────────
