@@ -1,5 +1,5 @@
 /** The parts that judge whether the antenna is where it was, each at its limits. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Random } from 'rtk-base/simulation'
@@ -1611,6 +1611,7 @@ t.test('the trusted moment is kept four times a minute, and in the settings what
   tick(undefined)
   t.same(writes, ['trusted', 'trusted'])
   t.equal(last.seen, undefined)
+  await until(() => !readFileSync(join(dir.path, 'last.json'), 'utf8').includes('seen'), 'the file is written')
   const stored = values.trusted as TrustedMoment
   pass(15)
   Object.assign(receiver, { sinceReset_ms: undefined })

@@ -190,17 +190,17 @@ t.test('an antenna that moves a little in every outage has not stayed for long',
     for (; times < 20; times++) {
       site.model.move(by.east ?? 0, by.north ?? 0, by.up ?? 0)
       moved_m += Math.hypot(by.east ?? 0, by.north ?? 0, by.up ?? 0)
-      const { stayed, open } = carry(anchor, site.step(10), site.newest)
+      const { stayed, unchecked } = carry(anchor, site.step(10), site.newest)
       if (!stayed) break
       t.ok(moved_m <= 0.3, `it stayed ${times + 1} times, ${moved_m.toFixed(2)} m away`)
-      anchor = { ...anchor, ...site.step(20), open }
+      anchor = { ...anchor, ...site.step(20), unchecked }
     }
     t.ok(times >= 1 && times < 6, `it stayed ${times} times`)
   }
   const { anchor, carried, now, site } = outage({ seed: 8 }, 10)
   t.equal(carried.stayed, true)
-  const open = { east: 0.25, north: 0, up: 0, level_m2: 0, up_m2: 0 }
-  t.equal(carry({ ...anchor, open }, now, site.newest).stayed, undefined, 'no move: that was earlier')
+  const unchecked = { east: 0.25, north: 0, up: 0, level_m2: 0, up_m2: 0 }
+  t.equal(carry({ ...anchor, unchecked }, now, site.newest).stayed, undefined, 'no move: that was earlier')
 })
 
 t.test('what outages left open is kept until positions are compared, over a restart too', async (t) => {
@@ -471,18 +471,18 @@ t.test('the file', async (t) => {
   const levels = new CodeLevels()
   for (let i = 0; i < 70; i++) levels.take(site.step(5), anchor.arp, site.newest)
   t.equal(file.read(), undefined, 'none')
-  const open = { east: 0.1, north: 0.02, up: -0.05, level_m2: 0.001, up_m2: 0.002 }
+  const unchecked = { east: 0.1, north: 0.02, up: -0.05, level_m2: 0.001, up_m2: 0.002 }
   const { arp, acc_m } = anchor
   const moment = { reference: { arp, acc_m, corr: false }, uid: '7', who: 'one', t: 1_790_000_000, baselines: {} }
   await file.write({ moment, observed: undefined }, [])
   t.strictSame(file.read(), { moment }, 'a moment without observations')
   await file.write(
-    { moment, observed: { who: 'one', anchor: { ...anchor, open }, levels: levels.settled } },
+    { moment, observed: { who: 'one', anchor: { ...anchor, unchecked }, levels: levels.settled } },
     site.frames(),
   )
   t.strictSame(file.read()?.moment, moment)
   const read = file.read()?.observed
-  t.strictSame(read?.anchor.open, open)
+  t.strictSame(read?.anchor.unchecked, unchecked)
   t.equal(read?.who, 'one')
   t.strictSame(read?.levels, levels.settled)
   if (read) t.equal(carry(read.anchor, now, () => undefined).stayed, true, 'it has all that is needed')
@@ -495,7 +495,7 @@ t.test('the file', async (t) => {
     ...['', '7', '{', 'null', '[]', 'x'.repeat(2_000_000)],
     ...[
       { at_s: null },
-      { open: { east: 0, north: 0, up: 0, level_m2: -1, up_m2: 0 } },
+      { unchecked: { east: 0, north: 0, up: 0, level_m2: -1, up_m2: 0 } },
       { satellites: [{ constellation: 'GLONASS', satellite: 1, signals: [] }] },
       { satellites: [{ constellation: 'GPS', satellite: 1, signals: [[2, 1, 'x', 0]] }] },
       { ephemerides: new Array(1000).fill('AAAA') },

@@ -16,15 +16,15 @@ export interface Anchor extends ObservedEpoch<Bridging> {
   readonly arp: Ecef
   readonly acc_m: number
   readonly ephemerides: readonly Ephemeris[]
-  /** What earlier outages left open; omitted: nothing. */
-  readonly open?: Open
+  /** Displacement over earlier outages that no position has checked; omitted: none. */
+  readonly unchecked?: Unchecked
 }
 
 /**
  * A displacement that outages may have had since the antenna was last checked otherwise: each is within its limits, but many small ones
  * add up. Metres, and their variances: horizontally both axes together.
  */
-export interface Open {
+export interface Unchecked {
   readonly east: number
   readonly north: number
   readonly up: number
@@ -73,7 +73,7 @@ export interface Carried {
   readonly stayed: boolean | undefined
   readonly fitted?: Fitted
   /** With the outages before. */
-  readonly open?: Open
+  readonly unchecked?: Unchecked
 }
 const unknown: Carried = { stayed: undefined }
 
@@ -106,22 +106,22 @@ function judged(anchor: Anchor, fitted: Fitted, found: readonly Difference[], un
   const { level_m, up_m } = fitted.sigma
   const limit = (sigma_m: number) => Math.max(move.least_m, move.sigmas * sigma_m)
   const isAway = Math.hypot(fitted.east, fitted.north) > limit(level_m) || Math.abs(fitted.up) > limit(up_m)
-  const open = sumOf(anchor.open, fitted)
-  const answer = (stayed: boolean | undefined): Carried => ({ stayed, fitted, open })
+  const unchecked = sumOf(anchor.unchecked, fitted)
+  const answer = (stayed: boolean | undefined): Carried => ({ stayed, fitted, unchecked })
   if (isAway) {
     const still = fitDisplacement(found, { ...uncertain, displacement_m: still_m, scale: fitted.scale })
     const isExplained = still !== undefined && still.satellites >= stillShare * fitted.satellites
     return answer(!isExplained && meets(fitted, demands.moved) ? false : undefined)
   }
-  return answer(isNear(open) || undefined)
+  return answer(isNear(unchecked) || undefined)
 }
 
-const isNear = ({ east, north, up, level_m2, up_m2 }: Open) =>
+const isNear = ({ east, north, up, level_m2, up_m2 }: Unchecked) =>
   Math.hypot(east, north) + stay.sigmas * Math.sqrt(level_m2) <= stay.most_m &&
   Math.abs(up) + stay.sigmas * Math.sqrt(up_m2) <= stay.most_m
 
 /** Outages err independently of each other. */
-function sumOf(before: Open | undefined, { east, north, up, sigma: { level_m, up_m } }: Fitted): Open {
+function sumOf(before: Unchecked | undefined, { east, north, up, sigma: { level_m, up_m } }: Fitted): Unchecked {
   return {
     east: (before?.east ?? 0) + east,
     north: (before?.north ?? 0) + north,

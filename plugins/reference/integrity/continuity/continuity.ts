@@ -12,7 +12,7 @@ import type { Baselines, MovementWatch, Seen } from '../code/movement.js'
 import { brief_ms, longestAway_s, stale_ms } from '../limits.js'
 import type { OrbitSky } from '../orbit-sky.js'
 import { storedValue } from '../suspicion.js'
-import { type Carried, carry, type Open } from './carry.js'
+import { type Carried, carry, type Unchecked } from './carry.js'
 import { holdsOther, keptRunning, Moment, sameButForTime, sameSeen, type TrustedMoment, whoIs } from './moment.js'
 import { MomentFile } from './moment-file.js'
 import { bridging, type EphemerisOf } from './observed.js'
@@ -56,6 +56,11 @@ export interface HeardObservations {
   readonly isStill: boolean
 }
 
+/**
+ * A base is in use, or none is; `trusted` and `pause` switch. In use, `tick` keeps the last trusted moment and `hear` the observations of the
+ * base. Otherwise `hear` compares each epoch with them, `judge` tells whether a verification can replace the start-up check, and
+ * `verification` begins it.
+ */
 export class Continuity {
   readonly #orbits: OrbitSky
   readonly #clocks: Clocks
@@ -75,8 +80,8 @@ export class Continuity {
   #resultAt_ms = Number.NEGATIVE_INFINITY
   /** Since when an answer is asked for without an epoch. */
   #waitsSince_ms: number | undefined
-  /** Of the last outage, since it was answered that the antenna stayed. */
-  #bridged: Open | undefined
+  /** With the last outage, since it was answered that the antenna stayed. */
+  #bridged: Unchecked | undefined
 
   /** @param dir a volatile data folder */
   constructor(orbits: OrbitSky, clocks: Clocks, log: Pick<PluginContext['log'], 'error'>, dir: () => DataDir) {
@@ -122,16 +127,14 @@ export class Continuity {
     void this.#write()
   }
 
-  /** Resolves when the moment is durable in the settings. Nobody waits for the file. */
+  /** Resolves when the moment is durable, in the settings. */
   async remember(
     receiver: Receiver,
     reference: ReferencePosition,
     seen: Seen | undefined,
     baselines: Baselines,
   ): Promise<void> {
-    const last = this.#mark(receiver, reference, seen, baselines)
-    void this.#write()
-    await this.#store(last)
+    await this.#store(this.#mark(receiver, reference, seen, baselines))
   }
 
   #mark(receiver: Receiver, reference: ReferencePosition, seen: Seen | undefined, baselines: Baselines): TrustedMoment {
@@ -266,9 +269,9 @@ export class Continuity {
       return now_ms - this.#waitsSince_ms <= wait_ms ? { answer: 'pending' } : unknown
     }
     const all = (stayed: boolean) => this.#results.every((one) => one.stayed === stayed)
-    const { fitted, open } = this.#results.at(-1) ?? {}
+    const { fitted, unchecked } = this.#results.at(-1) ?? {}
     if (all(true)) {
-      this.#bridged = open
+      this.#bridged = unchecked
       return { answer: true }
     }
     if (!all(false) || !fitted)
@@ -298,21 +301,20 @@ export class Continuity {
     const base = this.#base
     const before = this.#observationsOf(reference, who)
     const isCarried = by !== 'in use' && this.carried(reference, who).answer === true
-    // Only positions settle what earlier outages left open. In use without it: a new instance of the plugin.
-    if (by === 'in use') base.open ??= before?.anchor.open
+    // Only positions settle the displacement over earlier outages. In use without it: a new instance of the plugin.
+    if (by === 'in use') base.unchecked ??= before?.anchor.unchecked
     else if (by === 'verified' && !isCarried)
-      base.open = this.#bridged ?? this.#results.at(-1)?.open ?? before?.anchor.open
-    else base.open = before && this.#bridged
+      base.unchecked = this.#bridged ?? this.#results.at(-1)?.unchecked ?? before?.anchor.unchecked
+    else base.unchecked = before && this.#bridged
     if (by !== 'in use' && !isCarried) base.compareWith(before?.levels ?? [])
     this.#drop()
   }
 
   /** The antenna may be elsewhere, or is to be: nothing is carried on. */
   forget(): void {
-    this.#drop()
-    this.#base.open = undefined
+    this.#base.unchecked = undefined
     this.#base.compareWith([])
-    void this.#write()
+    this.#drop()
   }
 
   #drop(): void {
@@ -320,5 +322,6 @@ export class Continuity {
     this.#bridged = undefined
     this.#base.observations = undefined
     this.#waitsSince_ms = undefined
+    void this.#write()
   }
 }

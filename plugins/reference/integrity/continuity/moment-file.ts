@@ -21,7 +21,9 @@ const sight = Type.Tuple([number, number, number])
 
 const StoredObservations = Type.Object({
   at_s: Type.Number({ minimum: 0 }),
-  open: Type.Optional(Type.Object({ east: number, north: number, up: number, level_m2: variance, up_m2: variance })),
+  unchecked: Type.Optional(
+    Type.Object({ east: number, north: number, up: number, level_m2: variance, up_m2: variance }),
+  ),
   /** Signal, code, phase, least lock time. */
   satellites: Type.Array(
     Type.Object({
@@ -89,10 +91,10 @@ export class MomentFile {
 }
 
 function stored({ anchor, levels }: Observations, frames: readonly Uint8Array[]): Static<typeof StoredObservations> {
-  const { at_s, open } = anchor
+  const { at_s, unchecked } = anchor
   return {
     ...{ at_s, levels: levels.slice(0, most.levels) as never },
-    ...(open && { open }),
+    ...(unchecked && { unchecked }),
     satellites: anchor.satellites.map(({ constellation, satellite, signals }) => ({
       ...{ constellation, satellite },
       signals: signals
@@ -108,7 +110,7 @@ function stored({ anchor, levels }: Observations, frames: readonly Uint8Array[])
 function restored({ moment, observed }: Static<typeof Stored>): LastMoment {
   const { who, reference } = moment
   if (!observed || who === undefined) return { moment }
-  const { open, at_s, satellites, ephemerides, levels } = observed
+  const { unchecked, at_s, satellites, ephemerides, levels } = observed
   const decoded = ephemerides.flatMap((text): Ephemeris[] => {
     const frame = Buffer.from(text, 'base64')
     const ephemeris =
@@ -129,7 +131,7 @@ function restored({ moment, observed }: Static<typeof Stored>): LastMoment {
     moment,
     observed: {
       who,
-      anchor: { arp, acc_m, at_s, satellites: bySatellite, ephemerides: decoded, ...(open && { open }) },
+      anchor: { arp, acc_m, at_s, satellites: bySatellite, ephemerides: decoded, ...(unchecked && { unchecked }) },
       levels: levels as unknown as CodeLevel[],
     },
   }

@@ -3,7 +3,7 @@ import { moveText, type ObservedEpoch } from 'rtk-base/gnss'
 import type { AntennaMove, ReferencePosition } from 'rtk-base/services'
 import type { Suspect } from '../code/evidence.js'
 import type { OrbitSky } from '../orbit-sky.js'
-import type { Anchor, Open } from './carry.js'
+import type { Anchor, Unchecked } from './carry.js'
 import { type CodeLevel, CodeLevels, compareLevels } from './code-levels.js'
 import type { Fitted } from './fit.js'
 import { type Bridging, bridging, type EphemerisOf } from './observed.js'
@@ -41,8 +41,8 @@ export class ObservedBase {
   #candidate: Anchor | undefined
   /** Undefined until the antenna stood still for long enough. */
   observations: Observations | undefined
-  /** What outages left open that phases bridged. */
-  open: Open | undefined
+  /** Displacement over the outages that phases bridged, until positions are compared. */
+  unchecked: Unchecked | undefined
   #levels = new CodeLevels()
   /** Where an outage broke the phases: the levels from before, until those of now are compared. */
   #before: readonly CodeLevel[] = []
@@ -85,7 +85,7 @@ export class ObservedBase {
   #anchorOf(observed: ObservedEpoch<Bridging>, { acc_m, arp }: ReferencePosition): Anchor | undefined {
     const ephemerides = freshOf(this.#orbits, observed.at_s).map(({ ephemeris }) => ephemeris)
     if (ephemerides.length === 0) return undefined
-    return { ...observed, arp, acc_m, ephemerides, ...(this.open && { open: this.open }) }
+    return { ...observed, arp, acc_m, ephemerides, ...(this.unchecked && { unchecked: this.unchecked }) }
   }
 
   #compared(): Suspect | undefined {
