@@ -26,7 +26,7 @@ import type { Suspect } from './code/evidence.js'
 import { MovementWatch, Seen } from './code/movement.js'
 import type { StartLimits } from './comparison.js'
 import { longest_s } from './continuity/carry.js'
-import { type CarryAnswer, Continuity, HandedMoment } from './continuity/continuity.js'
+import { type Carriage, Continuity, HandedMoment } from './continuity/continuity.js'
 import { whoIs } from './continuity/moment.js'
 import type { Verification } from './continuity/verification.js'
 import { longestReload_ms, moved_m, stale_ms } from './limits.js'
@@ -261,7 +261,7 @@ export class IntegrityMonitor implements Integrity {
     if (!receiver) return
     const reference = base.stage === 'in use' && !base.evidence ? base.reference : undefined
     const isStill = report?.net !== undefined && report.net.distance_m < moved_m && !report.moved
-    this.#heardCode(this.#continuity.hear({ epoch, who: whoIs(receiver), base: reference, isStill }))
+    this.#heardCode(this.#continuity.hear(epoch, whoIs(receiver), reference, isStill))
   }
 
   /** Of a receiver without residuals. */
@@ -421,11 +421,11 @@ export class IntegrityMonitor implements Integrity {
   }
 
   /** Whether carrier phases show that the antenna stayed at this reference over an outage. A move is a suspicion, which the user of this service asks for. */
-  #carried(reference: ReferencePosition): Exclude<CarryAnswer['answer'], false> {
+  #carried(reference: ReferencePosition): Exclude<Carriage, Suspect> {
     if (!this.#receiver || this.suspicion) return undefined
     const carried = this.#continuity.carried(reference, whoIs(this.#receiver))
-    if (carried.answer !== false) return carried.answer
-    const { text, move } = carried.suspect
+    if (typeof carried !== 'object') return carried
+    const { text, move } = carried
     this.#ctx.log.warn(text)
     void this.suspect({ text, size_m: move.size_m, move: { ...move, t: this.#utc_s() } })
     return undefined

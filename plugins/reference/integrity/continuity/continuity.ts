@@ -40,21 +40,11 @@ export interface Clocks {
 export const HandedMoment = Type.Object({ moment: Type.Unsafe<TrustedMoment>(Moment), at_ms: Type.Number() })
 export type HandedMoment = Static<typeof HandedMoment>
 
-/** Whether carrier phases show that the antenna stayed. `pending`: an answer may come with the next epochs. */
-export type CarryAnswer =
-  | { readonly answer: true | undefined | 'pending' }
-  | { readonly answer: false; readonly suspect: Suspect }
-const unknown: CarryAnswer = { answer: undefined }
-
-export interface HeardObservations {
-  readonly epoch: MsmEpoch
-  /** The receiver, see `whoIs`. */
-  readonly who: string
-  /** The trusted base, as long as nothing speaks against it. */
-  readonly base: ReferencePosition | undefined
-  /** The carrier phases show that the antenna stands still. */
-  readonly isStill: boolean
-}
+/**
+ * What carrier phases show of an antenna over an outage. true: it stayed. A suspect: it moved. undefined: unknown. `pending`: unknown, but an
+ * answer may come with the next epochs.
+ */
+export type Carriage = true | Suspect | 'pending' | undefined
 
 /**
  * A base is in use, or none is; `trusted` and `pause` switch. In use, `tick` keeps the last trusted moment and `hear` the observations of the
@@ -195,7 +185,7 @@ export class Continuity {
     receiver: Receiver,
     reference: ReferencePosition | undefined,
     held: HeldTarget | 'not asked',
-    carried: CarryAnswer['answer'],
+    carried: Exclude<Carriage, Suspect>,
   ): Judgement {
     const isRead = held !== 'not asked'
     const isShownByPhases = reference && (carried || this.#isBrief(receiver, reference))
@@ -237,8 +227,14 @@ export class Continuity {
 
   // ── observations ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Takes an epoch. @returns a move that the code of the same satellites shows */
-  hear({ epoch, who, base, isStill }: HeardObservations): Suspect | undefined {
+  /**
+   * Takes an epoch.
+   * @param who the receiver, see `whoIs`
+   * @param base the trusted base, as long as nothing speaks against it
+   * @param isStill the carrier phases show that the antenna stands still
+   * @returns a move that the code of the same satellites shows
+   */
+  hear(epoch: MsmEpoch, who: string, base: ReferencePosition | undefined, isStill: boolean): Suspect | undefined {
     const now_ms = this.#clocks.now_ms()
     const at_s = this.#orbits.timeOf(epoch.time_ms)
     if (at_s === undefined || now_ms - this.#heardAt_ms < spacing_ms) return undefined
@@ -261,23 +257,21 @@ export class Continuity {
   }
 
   /** Whether the antenna stayed at this reference over an outage, as the newest epochs show. */
-  carried(reference: ReferencePosition, who: string): CarryAnswer {
+  carried(reference: ReferencePosition, who: string): Carriage {
     const now_ms = this.#clocks.now_ms()
-    if (!this.#observationsOf(reference, who)) return unknown
+    if (!this.#observationsOf(reference, who)) return undefined
     if (now_ms - this.#resultAt_ms > stale_ms || this.#results.length < inRow) {
       this.#waitsSince_ms ??= now_ms
-      return now_ms - this.#waitsSince_ms <= wait_ms ? { answer: 'pending' } : unknown
+      return now_ms - this.#waitsSince_ms <= wait_ms ? 'pending' : undefined
     }
     const all = (stayed: boolean) => this.#results.every((one) => one.stayed === stayed)
     const { fitted, unchecked } = this.#results.at(-1) ?? {}
     if (all(true)) {
       this.#bridged = unchecked
-      return { answer: true }
+      return true
     }
-    if (!all(false) || !fitted)
-      return this.#results.some(({ stayed }) => stayed === undefined) ? unknown : { answer: 'pending' }
-    const suspect = suspectOf('phases', 'over an outage, carrier phases that stayed in lock show', fitted)
-    return { answer: false, suspect }
+    if (!all(false) || !fitted) return this.#results.some(({ stayed }) => stayed === undefined) ? undefined : 'pending'
+    return suspectOf('phases', 'over an outage, carrier phases that stayed in lock show', fitted)
   }
 
   #observationsOf({ arp }: ReferencePosition, who: string | undefined): Observations | undefined {
@@ -300,7 +294,7 @@ export class Continuity {
   trusted(reference: ReferencePosition, who: string, by: 'in use' | 'verified' | 'checked'): void {
     const base = this.#base
     const before = this.#observationsOf(reference, who)
-    const isCarried = by !== 'in use' && this.carried(reference, who).answer === true
+    const isCarried = by !== 'in use' && this.carried(reference, who) === true
     // Only positions settle the displacement over earlier outages. In use without it: a new instance of the plugin.
     if (by === 'in use') base.unchecked ??= before?.anchor.unchecked
     else if (by === 'verified' && !isCarried)

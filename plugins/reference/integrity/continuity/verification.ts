@@ -5,18 +5,12 @@ import type { HeardEpoch } from '../antenna-phases.js'
 import type { MovementWatch } from '../code/movement.js'
 import { fewestSatellites, moved_m, trackedShare, verified_ms } from '../limits.js'
 
-/** Evidence that can prove continuity. */
-export interface ContinuityEvidence {
-  /** The base was heard recently: the carrier phases may bridge the gap. */
-  readonly byPhases: boolean
-  /** Why ranges are insufficient; '' if they suffice. */
-  readonly againstRanges: string
-}
-
 export class Verification {
   readonly #movement: Pick<MovementWatch, 'confirms'>
   readonly #began_ms: number
+  /** Why ranges are insufficient; '' if they suffice. */
   readonly #againstRanges: string
+  /** The base was heard recently: the carrier phases may bridge the gap. */
   #byPhases: boolean
   #unbroken = false
   /** From now on the carrier phases would show a move. */
@@ -25,7 +19,7 @@ export class Verification {
   constructor(
     movement: Pick<MovementWatch, 'confirms'>,
     began_ms: number,
-    { byPhases, againstRanges }: ContinuityEvidence,
+    { byPhases, againstRanges }: { byPhases: boolean; againstRanges: string },
   ) {
     this.#movement = movement
     this.#began_ms = began_ms
