@@ -220,8 +220,14 @@ export const areas: readonly Area[] = [
   },
   {
     name: 'push',
-    code: ['probe', 'proof', 'push', 'reply', 'retry', 'target'].map((file) => `plugins/rtcm/ntrip-server/${file}.ts`),
-    tests: ['plugins/rtcm/ntrip/parts', 'plugins/rtcm/ntrip/server', 'plugins/rtcm/ntrip/caster-test'],
+    code: [
+      ...['probe', 'proof', 'push', 'reply', 'retry', 'target'].map((file) => `plugins/rtcm/ntrip-server/${file}.ts`),
+      ...['connection-retry', 'kept-connection'].map((file) => `runtime/lib/link/outbound/${file}.ts`),
+    ],
+    tests: [
+      ...['parts', 'server', 'caster-test'].map((file) => `plugins/rtcm/ntrip/${file}`),
+      'plugins/kept-connection',
+    ],
     sample: 12,
   },
   {

@@ -129,7 +129,7 @@ export const equivalents: readonly Equivalent[] = [
   },
   {
     source: 'plugins/rtcm/ntrip-server/push.ts',
-    after: 'silent_ms2 > 1 ||',
+    after: 'unacknowledged_ms > 1 ||',
     because: 'a millisecond of the time that the kernel states',
   },
   {

@@ -21,13 +21,6 @@ const mostKept = 4_096
 
 export type ProofState = 'none' | 'proven' | 'failed'
 
-export interface ProofEvents {
-  /** The proof succeeded or failed, see `text`. */
-  changed(): void
-  /** The name leads elsewhere now, and the caster that was left does not forward. */
-  moved(text: string): void
-}
-
 export interface ProofDeps {
   random(): number
   resolve: Resolve
@@ -37,7 +30,7 @@ export interface ProofDeps {
 export class Proof {
   readonly #ctx: PluginContext
   readonly #target: Target
-  readonly #events: ProofEvents
+  readonly #moved: (text: string) => void
   readonly #deps: ProofDeps
   /** Checksum of a frame → monotonic ms when it was sent. */
   readonly #sent = new Map<number, number>()
@@ -49,15 +42,16 @@ export class Proof {
   #text = ''
   #tableText = ''
 
+  /** @param moved called when the name leads elsewhere now, and the caster that was left does not forward */
   constructor(
     ctx: PluginContext,
     target: Target,
-    events: ProofEvents,
+    moved: (text: string) => void,
     { random = Math.random, resolve = ctx.net.resolve }: Partial<ProofDeps> = {},
   ) {
     this.#ctx = ctx
     this.#target = target
-    this.#events = events
+    this.#moved = moved
     this.#deps = { random, resolve }
   }
 
@@ -141,7 +135,6 @@ export class Proof {
     if (result.kind === 'table') this.#tableText = tableState(result.rows, mount).text
     // An unreadable table is inconclusive.
     else this.#tableText = ''
-    this.#events.changed()
   }
 
   async #lookAtEcho(): Promise<void> {
@@ -176,7 +169,6 @@ export class Proof {
       this.#text = why
     }
     this.#ctx.log[isProven ? 'debug' : 'warn']({ caster: this.#target.host, mount: this.#target.mount }, this.#text)
-    this.#events.changed()
   }
 
   /** Only where the echo fails too: many names have addresses that change, and all of them lead to the caster. */
@@ -186,7 +178,7 @@ export class Proof {
     if (cancels !== this.#cancels || addresses.length === 0 || this.#echo !== 'failed') return
     const plain = normalAddress(this.#address)
     if (addresses.some(({ address }) => address === plain)) return
-    this.#events.moved(`address changed: ${this.#target.host} leads to ${addresses[0]?.address} now`)
+    this.#moved(`address changed: ${this.#target.host} leads to ${addresses[0]?.address} now`)
   }
 
   #timeOfDay(): string {

@@ -1,7 +1,7 @@
 import { feed } from 'rtk-base/ntrip'
 import type { PluginContext } from 'rtk-base/plugin'
 import type { NtripServerInfo } from 'rtk-base/schemas'
-import { rtcmStream, uplinks } from 'rtk-base/services'
+import { rtcmStream } from 'rtk-base/services'
 import { Value } from 'typebox/value'
 import { CasterPush } from './push.js'
 import { KeptWait } from './retry.js'
@@ -34,12 +34,7 @@ export class CasterPushes {
     }
     const stream = services.use(rtcmStream)
     feed(this.#ctx, stream, () => this.#all)
-    services.watch(uplinks, (found) => found && this.#ctx.on(found.onUp, () => this.#networkUp()))
     this.apply(targets)
-  }
-
-  #networkUp(): void {
-    for (const push of this.#all) push.networkUp()
   }
 
   /** Unchanged targets continue; changed ones are tried at once. */

@@ -1,4 +1,7 @@
 /** Time of the next attempt, chosen so that no caster ever bans the station. Times are monotonic unless named UTC. */
+import type { ConnectionEnd, ConnectionRetry } from 'rtk-base/link'
+import type { PluginContext } from 'rtk-base/plugin'
+import { device } from 'rtk-base/services'
 import { waitAfter_ms } from 'rtk-base/time'
 import { type Static, Type } from 'typebox'
 import type { RefusalKind } from './reply.js'
@@ -79,4 +82,80 @@ export function restored(kept: KeptWait, now_ms: number, utc_ms: number): RetryS
   const rest_ms = Math.min(kept.rest_ms, final_ms * 1.2)
   const passed_ms = since_utc_ms > 0 ? Math.max(0, utc_ms - since_utc_ms) : 0
   return { ...fresh, failures, taken, last, notBefore_ms: now_ms + Math.max(0, rest_ms - passed_ms) }
+}
+
+/** A connection to a caster ended for the network's reasons if its cause is none of these. */
+const ends: readonly string[] = ['taken', 'final', 'web', 'other', 'closed'] satisfies End[]
+const isEnd = (cause: string): cause is End => ends.includes(cause)
+
+/** The delays of one push: in memory, and in the store where a caster asked for them. */
+export class CasterRetry implements ConnectionRetry<End> {
+  readonly #ctx: Pick<PluginContext, 'clock' | 'services'>
+  readonly #keep: (wait: KeptWait | undefined) => void
+  /** Of the store, until it is known how much of it has passed. */
+  #kept: KeptWait | undefined
+  #state: RetryState
+
+  /**
+   * @param kept the wait that the caster asked for before the service was restarted
+   * @param keep stores such a wait; undefined: there is none any more
+   */
+  constructor(
+    ctx: Pick<PluginContext, 'clock' | 'services'>,
+    kept: KeptWait | undefined,
+    keep: (wait: KeptWait | undefined) => void,
+  ) {
+    this.#ctx = ctx
+    this.#kept = kept
+    this.#keep = keep
+    this.#state = kept ? restored(kept, this.#now_ms, 0) : fresh
+  }
+
+  wait_ms(): number {
+    if (this.#kept) this.#shorten(this.#kept)
+    return waitOf(this.#state, this.#now_ms)
+  }
+
+  begins(): void {
+    this.#kept = undefined
+    this.#state = { ...this.#state, tried_ms: this.#now_ms }
+  }
+
+  accepted(): void {
+    this.#keep(undefined)
+  }
+
+  ended({ cause }: Pick<ConnectionEnd<End>, 'cause'>): void {
+    this.#state = afterEnd(this.#state, isEnd(cause) ? cause : 'network', this.#now_ms, Math.random())
+    this.#keep(keptOf(this.#state, this.#now_ms, this.#ctx.services.use(device).utc_ms()))
+  }
+
+  paused(): void {
+    this.#state = afterEnd(this.#state, 'idle', this.#now_ms, Math.random())
+    this.#keep(undefined)
+  }
+
+  networkUp(): void {
+    this.#state = afterNetworkUp(this.#state)
+  }
+
+  /** Data was acknowledged for long: the next delay is a short one again. @returns whether it was not before */
+  proven(): boolean {
+    if (this.#state.failures === 0) return false
+    this.#state = { ...fresh, tried_ms: this.#state.tried_ms }
+    return true
+  }
+
+  /** How long the station was off is known when the time is: the receiver's, as a machine without a clock shows any. */
+  #shorten(kept: KeptWait): void {
+    const station = this.#ctx.services.use(device)
+    if (!station.knowsUtc) return
+    const { notBefore_ms } = restored(kept, this.#now_ms, station.utc_ms())
+    this.#kept = undefined
+    this.#state = { ...this.#state, notBefore_ms: Math.min(this.#state.notBefore_ms, notBefore_ms) }
+  }
+
+  get #now_ms(): number {
+    return this.#ctx.clock.monotonic()
+  }
 }

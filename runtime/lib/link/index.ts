@@ -52,7 +52,13 @@ export {
 } from './driver/receiver-driver.js'
 export { type DriverPlugin, driverPlugin, type ReceiverPlugin, receiverPlugin } from './driver/receiver-plugin.js'
 export { type BaseSettings, nobody, takenOutput, tracks } from './driver/settings.js'
-export { Acknowledgement, cutText, unacknowledged_ms, whenCut } from './outbound/acknowledgement.js'
+export { Acknowledgement } from './outbound/acknowledgement.js'
+export {
+  BackoffRetry,
+  type ConnectionEnd,
+  type ConnectionRetry,
+  type RetryOptions,
+} from './outbound/connection-retry.js'
 export { type DialEvents, type DialFailure, type Dialled, type DialTarget, dial, failureText } from './outbound/dial.js'
 export {
   addressesFor,
@@ -66,6 +72,12 @@ export {
   succeeded,
   untried,
 } from './outbound/dial-steps.js'
+export {
+  type ConnectionEvents,
+  KeptConnection,
+  type KeptConnectionOptions,
+  type KeptConnectionState,
+} from './outbound/kept-connection.js'
 export { isAnswer, Outbound } from './outbound/outbound.js'
 export {
   type Ends,

@@ -1,23 +1,21 @@
 /** A stream of a mountpoint that stays open: request, answer, silence, position, and the waits between attempts. */
 import type { ClientState, NtripClientInfo } from '../../../schemas/index.js'
 import { device, type Ecef } from '../../../schemas/services.js'
-import { Backoff } from '../../platform/time/backoff.js'
-import type { Dispose, PluginContext } from '../../plugin.js'
+import type { PluginContext } from '../../plugin.js'
 import { Framer, flowLimit_ms, isObservation, ObservationInterval } from '../gnss/index.js'
-import { type Dialled, dial, Outbound } from '../link/index.js'
+import { BackoffRetry, type ConnectionEnd, type ConnectionEvents, KeptConnection } from '../link/index.js'
 import { type Answer, AnswerPause } from './answer.js'
 import { AnswerReader, getRequest } from './get.js'
 import { ggaOf, type Nearest, nearer } from './place.js'
 import { TableReader } from './source-table.js'
 
-const look_ms = 1_000
 const answer_ms = 10_000
 /** An open stream without a valid frame for three intervals of its observations is dead, and not before. */
 const silent_ms = 30_000
 /** Before the interval is known: it takes two epochs, which are rarely further apart. */
 const secondEpoch_ms = 90_000
 const gga_ms = 10_000
-/** A wrong password does not become right by asking often, and a caster that floods costs megabytes each time. */
+/** A wrong password does not become right by asking often. */
 const final_ms = 600_000
 const mostTable_bytes = 4_194_304
 /** A large table takes seconds; a trickling one is abandoned. */
@@ -53,25 +51,17 @@ export interface StreamEvents {
   changed?(state: ClientState, text: string): void
 }
 
+/** `final`: only another setting, or the caster's owner, can change the answer. */
+type StreamEnd = 'final' | 'other'
+const endOf = (cause: StreamEnd, text: string, answered = true): ConnectionEnd<StreamEnd> => ({ cause, text, answered })
+
 /** Keeps a stream of a caster open while it is wanted. */
 export class MountStream {
   readonly #ctx: PluginContext
   readonly #events: StreamEvents
-  readonly #backoff = new Backoff({ first_ms: apart_ms, longest_ms: 300_000, spread: [1, 1.4] })
-  readonly #out: Outbound
+  readonly #connection: KeptConnection<StreamEnd>
   #source: StreamSource = { host: '' }
-  #line: Dialled | undefined
-  #state: ClientState = 'off'
-  #text = ''
   #mount = ''
-  #notBefore_ms = 0
-  #late: Dispose = () => {}
-  #tick: Dispose = () => {}
-  /** Handles the end of the connection, depending on what was being read. */
-  #ended: () => void = () => {}
-  /** When the stream began, and when its last good message came. */
-  #begun_ms = 0
-  #good_ms = 0
   #gga_ms = Number.NEGATIVE_INFINITY
   /** Of the source, over all its connections: some intervals are longer than a first silence may be. */
   #interval = new ObservationInterval()
@@ -82,73 +72,75 @@ export class MountStream {
   constructor(ctx: PluginContext, link: string, events: StreamEvents) {
     this.#ctx = ctx
     this.#events = events
-    this.#out = new Outbound(ctx, link, '', { carries: 'in' })
+    const waits = { first_ms: apart_ms, longest_ms: 300_000, spread: [1, 1.4] } as const
+    this.#connection = new KeptConnection<StreamEnd>(ctx, {
+      name: link,
+      carries: 'in',
+      retry: new BackoffRetry(ctx.clock, { waits, apart_ms, lasting_ms, after_ms: { final: final_ms } }),
+      wanted: () => this.#wanted(),
+      open: () => this.#attempt(),
+      silence: {
+        limit_ms: () => this.#limit_ms,
+        text: (limit_ms) => `no good message for ${Math.round(limit_ms / 1000)} s${this.#triesGga()}`,
+      },
+      everySecond: () => this.#sendPosition(),
+      changed: () => {
+        // The nearest one may be another next time.
+        if (this.#connection.state === 'waiting') this.#mount = this.#source.mount ?? ''
+        events.changed?.(this.#state, this.#connection.text)
+      },
+    })
   }
 
   /** Call it in `start` of the plugin or later, once. */
   start(source: StreamSource): void {
-    this.#out.start()
-    this.apply(source)
-    this.#tick = this.#ctx.timers.every(look_ms, () => this.#look())
+    this.#connection.start(this.#asked(source))
   }
 
   /** Another source: begins at once, with short waits. */
   apply(source: StreamSource): void {
-    this.#source = source
-    this.#drop()
-    this.#mount = source.mount ?? ''
-    this.#wantsGga = source.gga ?? false
-    this.#interval = new ObservationInterval()
-    this.#notBefore_ms = 0
-    this.#backoff.reset()
-    this.#out.retarget(source.host === '' ? '' : `${source.host}:${source.port ?? 2101}`)
-    this.#become(source.host === '' ? 'off' : 'idle', '')
+    this.#connection.retarget(this.#asked(source))
   }
 
   stop(): void {
-    void this.#tick()
-    this.#out.close()
-    this.#drop()
+    this.#connection.stop()
   }
 
   /** As in the status document. */
   block(): NtripClientInfo {
     const { host, port = 2101 } = this.#source
-    const wait_ms = this.#notBefore_ms - this.#ctx.clock.monotonic()
-    const next = this.#state === 'waiting' ? Math.max(0, Math.ceil(wait_ms / 1000)) : 0
-    return { host, port, mount: this.#mount, state: this.#state, text: this.#text, next, frames: this.frames }
+    const [state, { text, wait_ms }] = [this.#state, this.#connection]
+    const next = state === 'waiting' ? Math.ceil(wait_ms / 1000) : 0
+    return { host, port, mount: this.#mount, state, text, next, frames: this.frames }
   }
 
-  #become(state: ClientState, text: string): void {
-    this.#state = state
-    this.#text = text
-    if (state === 'off' || state === 'idle') this.#out.idle(text)
-    if (state === 'streaming') this.#out.up(this.#line?.socket)
-    this.#events.changed?.(state, text)
+  get #state(): ClientState {
+    const { state, text } = this.#connection
+    if (state === 'idle') return text === '' ? 'idle' : 'waiting'
+    return state === 'up' ? 'streaming' : state
   }
 
-  #look(): void {
-    if (this.#source.host === '') return
+  #asked(source: StreamSource) {
+    const { host, port = 2101, tls } = source
+    this.#source = source
+    this.#mount = source.mount ?? ''
+    this.#wantsGga = source.gga ?? false
+    this.#interval = new ObservationInterval()
+    return host === '' ? undefined : { host, port, tls }
+  }
+
+  #wanted(): true | string {
+    if (!this.#events.wanted()) return ''
+    const isKnown = this.#mount !== '' || this.#events.here() !== undefined
+    return isKnown || 'the nearest mountpoint is not known before there is a position'
+  }
+
+  #sendPosition(): void {
     const now_ms = this.#ctx.clock.monotonic()
-    if (!this.#events.wanted()) {
-      if (this.#line) this.#drop()
-      if (this.#state !== 'idle') this.#become('idle', '')
-      return
-    }
-    if (this.#line === undefined) {
-      if (now_ms >= this.#notBefore_ms) this.#connect()
-    } else if (this.#state === 'streaming') {
-      const limit_ms = this.#limit_ms
-      if (now_ms - this.#good_ms > limit_ms) {
-        this.#over(false, `no good message for ${Math.round(limit_ms / 1000)} s${this.#triesGga()}`, false)
-        return
-      }
-      const here = this.#events.here()
-      if (this.#wantsGga && here && now_ms - this.#gga_ms >= gga_ms) {
-        this.#gga_ms = now_ms
-        this.#line.socket.write(ggaOf(here, this.#ctx.services.use(device).utc_ms()))
-      }
-    }
+    const here = this.#events.here()
+    if (!this.#wantsGga || !here || now_ms - this.#gga_ms < gga_ms) return
+    this.#gga_ms = now_ms
+    this.#connection.socket?.write(ggaOf(here, this.#ctx.services.use(device).utc_ms()))
   }
 
   /** How long the stream may be silent. */
@@ -165,70 +157,60 @@ export class MountStream {
     return ': the next attempt sends the position, which some mountpoints require (gga)'
   }
 
-  #connect(): void {
-    const { host, port = 2101, tls } = this.#source
+  #attempt(): ConnectionEvents<StreamEnd> {
+    const connection = this.#connection
     const mount = this.#mount
-    if (mount === '' && this.#events.here() === undefined) {
-      this.#become('waiting', 'the nearest mountpoint is not known before there is a position')
-      return
-    }
-    this.#become('connecting', '')
-    this.#notBefore_ms = this.#ctx.clock.monotonic() + apart_ms
     const reader = new AnswerReader()
-    let take: (bytes: Buffer) => void = () => {}
+    let content: Content | undefined
     /** A refusal without its proper end is one all the same. */
     const noMoreAnswer = (otherwise: string, answered: boolean) => {
       reader.end()
-      if (reader.answer?.kind === 'refused') this.#over(reader.answer.final, reader.answer.text)
-      else this.#over(false, otherwise, answered)
+      const { answer } = reader
+      return answer?.kind === 'refused' ? refusal(answer) : endOf('other', otherwise, answered)
     }
+    const begins = (answer: Answer) => {
+      if (answer.kind === 'refused') connection.end(refusal(answer))
+      else content = answer.kind === 'table' ? this.#table(mount) : this.#stream()
+    }
+    const ended = () =>
+      content ? content.ended() : noMoreAnswer('the caster closed the connection without an answer', true)
     const pause = new AnswerPause(this.#ctx.timers, () => {
-      if (this.#line === line && reader.silent() && reader.answer) take = this.#taker(reader.answer, mount)
+      if (reader.silent() && reader.answer) begins(reader.answer)
     })
-    const answerIsLate = () => noMoreAnswer('the caster did not answer in 10 s', false)
-    this.#ended = () => noMoreAnswer('the caster closed the connection without an answer', true)
-    const line = dial(
-      this.#ctx,
-      { host, port, tls },
-      {
-        connected: (socket) => {
-          this.#late = this.#ctx.timers.after(answer_ms, answerIsLate)
-          const { version = 2, user, password } = this.#source
-          const agent = `rtk-base/${this.#ctx.services.use(device).version}`
-          socket.write(getRequest({ host, port, mount, version, user, password, agent }))
-        },
-        data: (bytes) => {
-          try {
-            const isFirst = reader.answer === undefined
-            const parts = reader.push(bytes)
-            if (reader.answer) pause.end()
-            else pause.heard()
-            if (isFirst && reader.answer) take = this.#taker(reader.answer, mount)
-            for (const part of parts) if (this.#line === line) take(part)
-            if (reader.over && this.#line === line) this.#ended()
-          } catch (error) {
-            this.#over(false, (error as Error).message)
-          }
-        },
-        failed: (text, answered, code) => this.#over(code === 'flood', text, answered),
-        closed: () => this.#ended(),
+    let isOver = false
+    return {
+      connected: (socket) => {
+        const late = () => connection.end(noMoreAnswer('the caster did not answer in 10 s', false))
+        connection.deadline(answer_ms, late)
+        const { host, port = 2101, version = 2, user, password } = this.#source
+        const agent = `rtk-base/${this.#ctx.services.use(device).version}`
+        socket.write(getRequest({ host, port, mount, version, user, password, agent }))
       },
-      this.#out,
-    )
-    this.#line = line
-  }
-
-  /** @returns what reads the content of an answer */
-  #taker(answer: Answer, mount: string): (bytes: Buffer) => void {
-    void this.#late()
-    if (answer.kind === 'table') return this.#tableReader(mount)
-    if (answer.kind === 'stream') return this.#streamReader()
-    this.#over(answer.final, answer.text)
-    return () => {}
+      data: (bytes) => {
+        try {
+          const isFirst = reader.answer === undefined
+          const parts = reader.push(bytes)
+          if (reader.answer) pause.end()
+          else pause.heard()
+          if (isFirst && reader.answer) begins(reader.answer)
+          for (const part of parts) if (!isOver) content?.push(part)
+          const end = reader.over && !isOver ? ended() : undefined
+          if (end) connection.end(end)
+        } catch (error) {
+          connection.end(endOf('other', (error as Error).message))
+        }
+      },
+      closed: ended,
+      over: () => {
+        isOver = true
+        pause.end()
+      },
+    }
   }
 
   /** A table instead of a stream: a wrong mountpoint, a blocked address, or the requested source table. */
-  #tableReader(mount: string): (bytes: Buffer) => void {
+  #table(mount: string): Content {
+    const connection = this.#connection
     const here = this.#events.here()
     let there = false
     let nearest: Nearest | undefined
@@ -236,74 +218,63 @@ export class MountStream {
       if (mount !== '') there ||= row.mount === mount
       else if (here) nearest = nearer(nearest, row, here)
     })
-    const done = () => {
+    const ended = () => {
       table.end()
       if (mount !== '')
-        return this.#over(
-          true,
+        return endOf(
+          'final',
           there ? 'the caster sends no stream: this address may be blocked' : `the caster has no mountpoint ${mount}`,
         )
-      if (!nearest) return this.#over(true, 'the source table has no stream of RTCM 3 with a position')
+      if (!nearest) return endOf('final', 'the source table has no stream of RTCM 3 with a position')
       this.#mount = nearest.row.mount
       this.#wantsGga = this.#source.gga ?? nearest.row.nmea === 1
-      this.#ctx.log.info(
-        { mount: this.#mount, distance_km: Math.round(nearest.distance_m / 100) / 10 },
-        'the nearest mountpoint',
-      )
-      this.#drop()
-      this.#connect()
+      const distance_km = Math.round(nearest.distance_m / 100) / 10
+      this.#ctx.log.info({ mount: this.#mount, distance_km }, 'the nearest mountpoint')
+      connection.redial()
+      return undefined
     }
-    this.#ended = done
-    this.#late = this.#ctx.timers.after(table_ms, () =>
-      this.#over(false, `the source table did not end within ${table_ms / 1000} s`),
-    )
-    return (bytes) => {
-      table.push(bytes)
-      if (table.bytes > mostTable_bytes) this.#over(false, 'the source table is too large')
-      else if (table.over) done()
+    const late = endOf('other', `the source table did not end within ${table_ms / 1000} s`)
+    connection.deadline(table_ms, () => connection.end(late))
+    return {
+      push(bytes) {
+        table.push(bytes)
+        const isTooLarge = table.bytes > mostTable_bytes
+        const end = isTooLarge ? endOf('other', 'the source table is too large') : table.over ? ended() : undefined
+        if (end) connection.end(end)
+      },
+      ended,
     }
   }
 
-  #streamReader(): (bytes: Buffer) => void {
+  #stream(): Content {
     const { host, port = 2101 } = this.#source
+    const { clock } = this.#ctx
     const remote = `ntrip ${host}:${port}/${this.#mount}`
-    this.#begun_ms = this.#ctx.clock.monotonic()
-    this.#good_ms = this.#begun_ms
     this.#gga_ms = Number.NEGATIVE_INFINITY
     this.#interval.interrupted()
-    this.#become('streaming', '')
-    this.#ended = () => this.#over(false, 'the caster ended the stream')
+    this.#connection.accept()
     const framer = new Framer({
       onFrame: (frame) => {
         if (frame.kind !== 'rtcm') return
         const { bytes, type } = frame
-        this.#good_ms = this.#ctx.clock.monotonic()
-        if (isObservation(type)) this.#interval.heard(this.#good_ms)
+        this.#connection.heard()
+        if (isObservation(type)) this.#interval.heard(clock.monotonic())
         this.frames += 1
-        // A caster that gives a message and ends the connection is not to be asked again and again.
-        if (this.#good_ms - this.#begun_ms >= lasting_ms) this.#backoff.reset()
         this.#events.frame(bytes, remote, host)
       },
     })
-    return (bytes) => framer.push(bytes, this.#ctx.clock.monotonic())
-  }
-
-  /** @param answered the caster was reached: only it can change that */
-  #over(final: boolean, text: string, answered = true): void {
-    this.#drop()
-    const wait_ms = final ? final_ms : this.#backoff.next()
-    this.#notBefore_ms = this.#ctx.clock.monotonic() + wait_ms
-    this.#out.failed(text, wait_ms, { answered })
-    this.#ctx.log.warn({ caster: this.#source.host, wait_s: Math.round(wait_ms / 1000) }, text)
-    this.#become('waiting', text)
-    // The nearest one may be another next time.
-    this.#mount = this.#source.mount ?? ''
-  }
-
-  #drop(): void {
-    void this.#late()
-    const line = this.#line
-    this.#line = undefined
-    line?.hangUp()
+    return {
+      push: (bytes) => framer.push(bytes, clock.monotonic()),
+      ended: () => endOf('other', 'the caster ended the stream'),
+    }
   }
 }
+
+/** Reads what follows the head of an answer. */
+interface Content {
+  push(bytes: Buffer): void
+  /** The answer has ended. @returns the end of the connection; undefined: another one was begun */
+  ended(): ConnectionEnd<StreamEnd> | undefined
+}
+
+const refusal = ({ final, text }: Answer & { kind: 'refused' }) => endOf(final ? 'final' : 'other', text)

@@ -6,7 +6,7 @@ import type { Edges } from '../../../platform/time/edges.js'
 import { AwakeClock } from '../../../platform/time/edges.js'
 
 /** After this long without an acknowledgement of sent data, the line is cut or its other end has stopped reading. */
-export const unacknowledged_ms = 25_000
+const unacknowledged_ms = 25_000
 
 /**
  * Follows one connection. Time in which this process was blocked does not count, because the process could not write
@@ -48,20 +48,32 @@ export class Acknowledgement {
 }
 
 /** The reason in words for closing a connection whose other end acknowledged nothing for this long. */
-export const cutText = (silent_ms: number): string =>
+const cutText = (silent_ms: number): string =>
   `nothing acknowledged for ${Math.round(silent_ms / 1000)} s: the line is cut, or the other end takes nothing`
 
 /**
  * Watches a connection and reports when its line is cut, until the returned function is called.
  * @param cut called once, with the reason
+ * @param examined called at each look before that, with the time without an acknowledgement of waiting data
  */
-export function whenCut({ clock, timers }: Edges, socket: Socket, cut: (reason: string) => void): Dispose {
+export function whenCut(
+  { clock, timers }: Edges,
+  socket: Socket,
+  cut: (reason: string) => void,
+  examined?: (silent_ms: number) => void,
+): Dispose {
   const acknowledgement = new Acknowledgement(socket, clock)
+  let isOver = false
   const stop = timers.every(Acknowledgement.every_ms, async () => {
     const silent_ms = await acknowledgement.look()
-    if (silent_ms === undefined || silent_ms < unacknowledged_ms || socket.destroyed) return
-    void stop()
+    if (silent_ms === undefined || socket.destroyed || isOver) return
+    if (silent_ms < unacknowledged_ms) return examined?.(silent_ms)
+    end()
     cut(cutText(silent_ms))
   })
-  return stop
+  const end = () => {
+    isOver = true
+    void stop()
+  }
+  return end
 }

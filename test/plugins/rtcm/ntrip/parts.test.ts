@@ -1031,17 +1031,12 @@ t.test('a caster that asks for a wait gets it; only a wait for the own network e
 
 t.test('a proof is of this connection alone', async (t) => {
   const { ctx, clock } = context()
-  let changed = 0
-  const proof = new Proof(
-    ctx,
-    { host: '192.0.2.1', mount: 'M', proof: 'off' },
-    { changed: () => changed++, moved() {} },
-    { random: () => 0, resolve: async () => [] },
-  )
+  const target = { host: '192.0.2.1', mount: 'M', proof: 'off' } as const
+  const proof = new Proof(ctx, target, () => {}, { random: () => 0, resolve: async () => [] })
   proof.start('192.0.2.1')
   proof.sent(position.bytes)
   await clock.advance(4_000_000)
-  t.same([proof.state, proof.text, changed], ['none', '', 0])
+  t.same([proof.state, proof.text], ['none', ''])
   proof.stop()
 })
 
