@@ -22,7 +22,7 @@ export interface Sources {
 }
 
 /** Methods whose first arguments are the code and the values of a standing error. */
-const raising = ['while', 'during']
+const raising = ['while', 'withStandingError']
 /** The runtime also has those of the store, of its start and of plugins that do not run. */
 export const raisingInRuntime = ['while', 'report', 'notice', 'stationError']
 const ofListener = ['reason', 'setting', 'retry_s']
@@ -107,6 +107,12 @@ function errorsIn(
   for (const node of nodes) {
     if (methods.includes('notice') && (memberOf(node, 'text') ?? memberOf(node, 'values')))
       for (const code of codesOf(memberOf(node, 'code'))) note(code, undefined)
+    if (node.type === 'NewExpression' && nameOf(node.callee) === 'Reconciler') {
+      const [, options] = node.arguments as acorn.AnyNode[]
+      const values = memberOf(options, 'values')
+      const names = values?.type === 'ArrowFunctionExpression' ? namesOf(values.body) : undefined
+      for (const code of codesOf(memberOf(options, 'code'))) note(code, names && [...names, 'reason'])
+    }
     if (node.type !== 'CallExpression') continue
     const { arguments: args, callee } = node
     const [first, second] = args as acorn.AnyNode[]
@@ -114,9 +120,10 @@ function errorsIn(
     const name = memberOf(first, 'name')
     if (called === 'listen' && name?.type === 'Literal') note(`listen-${name.value}`, ofListener)
     if (!methods.includes(called)) continue
-    // `wap` gives the context first, the values last, and the reason by itself.
-    const [code, given] = called === 'during' ? [second, args[3] as acorn.AnyNode] : [first, second]
-    const names = called === 'during' && !given ? [] : namesOf(given)
-    for (const one of codesOf(code)) note(one, names && [...names, ...(called === 'during' ? ['reason'] : [])])
+    // The context comes first, the values last, and the reason by itself.
+    const isWork = called === 'withStandingError'
+    const [code, given] = isWork ? [second, args[3] as acorn.AnyNode] : [first, second]
+    const names = isWork && !given ? [] : namesOf(given)
+    for (const one of codesOf(code)) note(one, names && [...names, ...(isWork ? ['reason'] : [])])
   }
 }

@@ -182,14 +182,17 @@ export const areas: readonly Area[] = [
     name: 'NetworkManager',
     code: ['plugins/network/network/networkmanager', 'runtime/lib/link/d-bus.ts'],
     tests: ['networkmanager', 'networkmanager-limits', 'contract', 'eth', 'uplinks'].map(
-      (file) => `plugins/network/network/${file}`,
+      (file) => `plugins/network/${file}`,
     ),
     sample: 12,
   },
   {
     name: 'radio',
-    code: ['plugins/network/radio'],
-    tests: ['arbitration', 'machine', 'radio', 'sta', 'wap'].map((file) => `plugins/network/wifi/${file}`),
+    code: ['plugins/network/radio', 'runtime/lib/link/reconciler.ts'],
+    tests: [
+      ...['arbitration', 'machine', 'radio', 'sta', 'wap'].map((file) => `plugins/network/wifi/${file}`),
+      'plugins/reconciler',
+    ],
     sample: 12,
   },
   {

@@ -1,3 +1,4 @@
+import { Reconciler } from 'rtk-base/link'
 import { type PluginContext, RtkError, unavailable } from 'rtk-base/plugin'
 import {
   type AccessPointProfile,
@@ -8,10 +9,9 @@ import {
   type ScannedNetwork,
   type StationProfile,
 } from 'rtk-base/services'
-import { Backoff } from 'rtk-base/time'
 import { type Static, Type } from 'typebox'
 import { type Decision, decide } from './arbitration/decide.js'
-import { emptyMemory, type Happening, type Limits, type Mode, note, type RadioMemory } from './arbitration/memory.js'
+import { emptyMemory, type Happening, type Limits, note, type RadioMemory } from './arbitration/memory.js'
 import { addedInterface, isAccessPoint, isJoined, leaving, type Roles, rolesOf, takesTurns } from './roles.js'
 import { Second } from './second.js'
 import type { Tools } from './tools/tools.js'
@@ -57,13 +57,13 @@ export class RadioKeeper {
   readonly #ctx: PluginContext
   readonly #settings: KeeperSettings
   readonly #second: Second
-  readonly #apWait = new Backoff(apWaits)
+  readonly #ap: Reconciler<NetworkInterface>
   #network: Network | undefined
   #wishes: Wishes = { accessPoint: undefined, station: undefined, applied: '', starts: 0 }
   #isWished = false
   #memory: RadioMemory
-  #apRetryAt_ms = 0
-  #apError: unknown
+  /** Why the access point could not be ended. */
+  #apEndFailure: Error | undefined
   #clients = 0
   #wasJoined = false
   #wasPresent = false
@@ -82,6 +82,16 @@ export class RadioKeeper {
     this.#second = new Second(ctx, tools)
     this.#memory = emptyMemory(ctx.clock.monotonic())
     this.onChange = ctx.event<void>()
+    this.#ap = new Reconciler(ctx, {
+      code: 'radio-ap',
+      values: ({ name }, retry_s) => ({ interface: name, retry_s }),
+      look: () => (this.#wishes.accessPoint && this.#apHasTurn ? this.#roles().accessPoint : undefined),
+      differs: (one) => !this.#isApRight(one),
+      apply: (one) => this.#openAccessPoint(this.#network as Network, one),
+      waits: () => apWaits,
+      // A join may be under way.
+      due: () => void this.reconcile(),
+    })
   }
 
   get accessPoint(): RadioSide {
@@ -116,9 +126,8 @@ export class RadioKeeper {
   async setAccessPoint(profile: AccessPointProfile | undefined): Promise<void> {
     this.#wishes = { ...this.#wishes, accessPoint: profile }
     this.#isWished = true
-    this.#apWait.reset()
-    this.#apRetryAt_ms = 0
-    this.#apError = undefined
+    this.#ap.restart()
+    this.#apEndFailure = undefined
     if (!this.#network) return
     const done = this.reconcile()
     // While a join is under way the access point waits for its turn.
@@ -129,7 +138,7 @@ export class RadioKeeper {
     })
     await Promise.race([done, enough])
     void cancel()
-    if (this.#apError !== undefined) throw this.#apError
+    if (this.#apError) throw this.#apError
   }
 
   setStation(profile: StationProfile | undefined): void {
@@ -155,9 +164,9 @@ export class RadioKeeper {
     const { accessPoint } = this.#sides
     if (accessPoint.state !== 'up') throw unavailable(`the access point is not up: ${accessPoint.text}`)
     this.#wishes = { ...this.#wishes, applied: '' }
-    this.#apError = undefined
+    this.#ap.restart()
     await this.reconcile()
-    if (this.#apError !== undefined) throw this.#apError
+    if (this.#apError) throw this.#apError
   }
 
   async scan(signal?: AbortSignal): Promise<ScannedNetwork[]> {
@@ -273,7 +282,7 @@ export class RadioKeeper {
     }
     if (!wantsAp) await this.#end(network, roles.accessPoint, 'ap')
     if (!wantsStation && (!wantsAp || !takesTurns(roles))) await this.#end(network, roles.station, 'station')
-    if (wantsAp && roles.accessPoint) await this.#openAccessPoint(network, roles, mode)
+    await this.#ap.reconcile()
     if (wantsStation && roles.station && (decision.join || mode !== before)) await this.#join(network, roles.station)
     if (decision.scan && roles.station && !this.#isSearching) void this.#search(network, roles.station)
   }
@@ -285,43 +294,37 @@ export class RadioKeeper {
     if (mode === 'ap' && this.#memory.mode === 'station' && one.name === this.#roles().station?.name) return
     try {
       await leaving(this.#ctx, one, 'the WiFi uplink is switched off', () => network.disconnect(one.name))
-      if (mode === 'ap') this.#apError = undefined
+      if (mode === 'ap') this.#apEndFailure = undefined
     } catch (error) {
-      if (mode === 'ap') this.#apError = error
+      if (mode === 'ap') this.#apEndFailure = error as Error
       this.#ctx.log.warn({ err: error }, `${one.name} could not be disconnected, it is tried again`)
     }
     if (mode === 'ap') this.#wishes = { ...this.#wishes, applied: '' }
   }
 
-  async #openAccessPoint(network: Network, roles: Roles, mode: Mode): Promise<void> {
+  /** With the channel of the uplink, where the radio does both on one. */
+  #apProfile(roles: Roles): AccessPointProfile | undefined {
     const wanted = this.#wishes.accessPoint
-    const one = roles.accessPoint
-    if (!wanted || !one) return
-    const profile = this.#second.isAdded(one.name) ? { ...wanted, channel: this.#sharedChannel(roles, wanted) } : wanted
-    const key = keyOf(one, profile)
-    if (isAccessPoint(one, profile.ssid) && this.#wishes.applied === key) return
-    if (this.#ctx.clock.monotonic() < this.#apRetryAt_ms) return
+    const isAdded = wanted && roles.accessPoint && this.#second.isAdded(roles.accessPoint.name)
+    return isAdded ? { ...wanted, channel: this.#sharedChannel(roles, wanted) } : wanted
+  }
+
+  #isApRight(one: NetworkInterface): boolean {
+    const profile = this.#apProfile(this.#roles())
+    return !profile || (isAccessPoint(one, profile.ssid) && this.#wishes.applied === keyOf(one, profile))
+  }
+
+  async #openAccessPoint(network: Network, one: NetworkInterface): Promise<void> {
+    const profile = this.#apProfile(this.#roles())
+    if (!profile) return
+    this.#wishes = { ...this.#wishes, applied: '' }
     this.#setSide('accessPoint', { ...this.#sides.accessPoint, name: one.name, state: 'starting', text: 'it starts' })
-    try {
-      const start = () =>
-        this.#limited(network.startAccessPoint(one.name, profile), startLimit_ms, 'the start of the access point')
-      await leaving(this.#ctx, one, 'the WiFi uplink is left for the access point', start)
-      this.#wishes = { ...this.#wishes, applied: key, starts: this.#wishes.starts + 1 }
-      this.#apError = undefined
-      this.#apWait.reset()
-      this.#apRetryAt_ms = 0
-      this.#ctx.errors.while('radio-ap', false)
-      this.#ctx.log.info({ mode, ssid: profile.ssid, channel: profile.channel }, 'the access point is up')
-    } catch (error) {
-      if (this.#ctx.signal.aborted) return
-      const delay_ms = this.#apWait.next()
-      this.#apRetryAt_ms = this.#ctx.clock.monotonic() + delay_ms
-      this.#apError = error
-      this.#wishes = { ...this.#wishes, applied: '' }
-      const reason = messageOf(error)
-      const retry_s = Math.round(delay_ms / 1000)
-      this.#ctx.errors.while('radio-ap', { interface: one.name, reason, retry_s })
-    }
+    const start = () =>
+      this.#limited(network.startAccessPoint(one.name, profile), startLimit_ms, 'the start of the access point')
+    await leaving(this.#ctx, one, 'the WiFi uplink is left for the access point', start)
+    this.#wishes = { ...this.#wishes, applied: keyOf(one, profile), starts: this.#wishes.starts + 1 }
+    const { ssid, channel } = profile
+    this.#ctx.log.info({ mode: this.#memory.mode, ssid, channel }, 'the access point is up')
   }
 
   async #join(network: Network, one: NetworkInterface): Promise<void> {
@@ -400,6 +403,14 @@ export class RadioKeeper {
     return (await this.#second.isPossible(roles.station.name)) && (channel <= 14 || this.#second.channels > 1)
   }
 
+  get #apHasTurn(): boolean {
+    return this.#memory.mode === 'ap' || this.#memory.mode === 'both'
+  }
+
+  get #apError(): Error | undefined {
+    return this.#apEndFailure ?? this.#ap.failure
+  }
+
   #sharedChannel({ station }: Roles, { channel }: AccessPointProfile): number {
     const shared = station?.wifi?.mode === 'station' ? station.wifi.channel : 0
     return this.#second.channels === 1 && shared >= 1 && shared <= 13 ? shared : channel
@@ -425,7 +436,7 @@ export class RadioKeeper {
       ...stateOf(!ap ? this.#noAp(roles) : !accessPoint ? ['off', 'switched off'] : undefined, [
         [isUp && hasTurn, 'up', ''],
         [!hasTurn, 'waiting', `the uplink uses the radio: ${why}`],
-        [this.#apError !== undefined, 'failed', messageOf(this.#apError)],
+        [this.#apError !== undefined, 'failed', this.#apError?.message ?? ''],
         [true, 'starting', 'it starts'],
       ]),
     })

@@ -1,3 +1,4 @@
+import { withStandingError } from 'rtk-base/link'
 import type { Caller, PluginContext } from 'rtk-base/plugin'
 import type { StaAuth, StaInfo } from 'rtk-base/schemas'
 import {
@@ -29,7 +30,6 @@ export class Uplink {
   #network: Network | undefined
   #readings: Readings | undefined
   #auth: { readonly bssid: string; readonly value: StaAuth } | undefined
-  #isUnread = false
 
   constructor(ctx: PluginContext, parameters: Parameters, changed: () => void) {
     this.#ctx = ctx
@@ -108,19 +108,14 @@ export class Uplink {
     const radio = this.#radio
     if (!radio || !this.isUp) return
     const { tools, station } = radio
-    try {
+    const isRead = await withStandingError(this.#ctx, 'sta-facts', async () => {
       const link = await tools.link(station.name)
       const own = await tools.interface(station.name)
       const silence_ms = await tools.silence_ms(station.name)
       this.#readings = link && { link, radio: own, silence_ms }
-      this.#isUnread = false
-      this.#ctx.errors.while('sta-facts', false)
-    } catch (error) {
-      if (this.#ctx.signal.aborted) return
-      this.#readings = undefined
-      if (!this.#isUnread) this.#ctx.errors.while('sta-facts', { reason: (error as Error).message })
-      this.#isUnread = true
-    }
+    })
+    if (this.#ctx.signal.aborted) return
+    if (!isRead) this.#readings = undefined
     await this.#readAuth(radio)
     this.#changed()
   }

@@ -1,4 +1,5 @@
 import { Mutex } from 'async-mutex'
+import { withStandingError } from 'rtk-base/link'
 import type { Caller, PluginContext } from 'rtk-base/plugin'
 import type { AccessPointProfile, Network, Radio, RadioInterface } from 'rtk-base/services'
 import { type DhcpFolders, DhcpServer } from './dhcp.js'
@@ -6,7 +7,6 @@ import type { Parameters } from './parameters.js'
 import { RegulatoryDomain } from './regulatory.js'
 import { ReverseGateway } from './reverse-gateway.js'
 import { Stations } from './stations.js'
-import { during } from './trouble.js'
 
 const look_ms = 10_000
 
@@ -215,7 +215,7 @@ export class AccessPoint {
   /** wpa_supplicant reads the limit when the access point starts. @returns whether it took another one than it had */
   async #limitStations(radio: Radio): Promise<boolean> {
     const most = this.#parameters.maxStations.get()
-    await during(this.#ctx, 'wap-dhcp', () => this.#dhcp.configure(radio, most))
+    await withStandingError(this.#ctx, 'wap-dhcp', () => this.#dhcp.configure(radio, most))
     if (this.interfaceName === '') return false
     let isOther = false
     const limit = async () => {
@@ -223,7 +223,7 @@ export class AccessPoint {
       await radio.tools.setMaxStations(this.interfaceName, most)
       isOther = true
     }
-    await during(this.#ctx, 'wap-max-sta', limit, { most_clients: most })
+    await withStandingError(this.#ctx, 'wap-max-sta', limit, { most_clients: most })
     return isOther
   }
 
@@ -237,7 +237,7 @@ export class AccessPoint {
           `the driver transmits with ${txPower_dbm} dBm because of its own or the country's limits: set wap-txpwr to that, or check wifi-reg-cc`,
         )
     }
-    this.#isPowerSet = await during(this.#ctx, 'wap-txpwr', apply, { wanted_dbm })
+    this.#isPowerSet = await withStandingError(this.#ctx, 'wap-txpwr', apply, { wanted_dbm })
   }
 
   async #afterStart(radio: Radio): Promise<void> {
@@ -291,7 +291,7 @@ export class AccessPoint {
     const mac = gatewayMac.get().toLowerCase()
     const changed = await this.stations.read(radio, inactiveTime.get())
     await this.gateway.follow(radio, { mac, dns: gatewayDns.get() }, this.stations.address(mac))
-    await during(this.#ctx, 'wap-facts', async () => {
+    await withStandingError(this.#ctx, 'wap-facts', async () => {
       this.#facts = { ...this.#facts, radio: await radio.tools.interface(this.interfaceName) }
       await this.regulatory.read(radio)
     })

@@ -1,6 +1,6 @@
+import { withStandingError } from 'rtk-base/link'
 import type { PluginContext } from 'rtk-base/plugin'
 import { mqttLink, type Radio } from 'rtk-base/services'
-import { during } from './trouble.js'
 
 /** Worse than Ethernet (100) and the WiFi uplink (600) of NetworkManager: it is used where nothing else is. */
 const metric = 700
@@ -59,7 +59,7 @@ export class ReverseGateway {
     const now = this.#applied
     if (now && now.name === wanted.name && now.ip === wanted.ip && now.dns === wanted.dns) return
     if (now) await this.remove(radio)
-    await during(this.#ctx, 'wap-revgw', () => this.#apply(radio, wanted), { mac, cause: 'failed' })
+    await withStandingError(this.#ctx, 'wap-revgw', () => this.#apply(radio, wanted), { mac, cause: 'failed' })
   }
 
   async remove(radio: Radio): Promise<void> {

@@ -1,8 +1,7 @@
-import { isIPv4 } from 'rtk-base/link'
+import { isIPv4, withStandingError } from 'rtk-base/link'
 import type { PluginContext } from 'rtk-base/plugin'
 import type { WapInfo } from 'rtk-base/schemas'
 import type { Radio, RadioStation } from 'rtk-base/services'
-import { during } from './trouble.js'
 
 const mostShown = 64
 
@@ -40,7 +39,7 @@ export class Stations {
   async read(radio: Radio, limit_s: number): Promise<boolean> {
     const { name } = radio.accessPoint
     const before = JSON.stringify(this.shown)
-    const isRead = await during(this.#ctx, 'wap-stations', async () => {
+    const isRead = await withStandingError(this.#ctx, 'wap-stations', async () => {
       const stations = await radio.tools.stations(name)
       const leases = await this.#readLeases(radio, name)
       this.#list = stations.map((station) => ({ ...station, ip: leases.get(station.mac) ?? '' }))
@@ -63,7 +62,7 @@ export class Stations {
   async #removeSilent({ tools }: Radio, name: string, limit_s: number): Promise<void> {
     const silent = this.#list.filter(({ inactive_ms }) => inactive_ms > limit_s * 1000)
     for (const { mac } of silent) {
-      const isGone = await during(this.#ctx, 'wap-inactive', () => tools.removeStation(name, mac), {
+      const isGone = await withStandingError(this.#ctx, 'wap-inactive', () => tools.removeStation(name, mac), {
         mac,
         limit_s,
       })
