@@ -1,4 +1,3 @@
-import { Reconciler } from 'rtk-base/link'
 import { type PluginContext, RtkError, unavailable } from 'rtk-base/plugin'
 import {
   type AccessPointProfile,
@@ -10,9 +9,11 @@ import {
   type StationProfile,
 } from 'rtk-base/services'
 import { type Static, Type } from 'typebox'
+import { leaving, limited } from './actions.js'
 import { type Decision, decide } from './arbitration/decide.js'
 import { emptyMemory, type Happening, type Limits, note, type RadioMemory } from './arbitration/memory.js'
-import { addedInterface, isAccessPoint, isJoined, leaving, type Roles, rolesOf, takesTurns } from './roles.js'
+import { OwnAccessPoint } from './own-access-point.js'
+import { addedInterface, isAccessPoint, isJoined, type Roles, rolesOf, takesTurns } from './roles.js'
 import { Second } from './second.js'
 import type { Tools } from './tools/tools.js'
 
@@ -20,11 +21,9 @@ const look_ms = 5_000
 /** Without a wish of `wap` or `sta` nothing is touched for so long after the start: they come after this plugin. */
 const wishes_ms = 10_000
 const joinLimit_ms = 50_000
-const startLimit_ms = 20_000
 /** A change waits this long for the access point; slower work continues in the background. */
 const answer_ms = 8_000
 const scanLimit_ms = 15_000
-const apWaits = { first_ms: 5_000, longest_ms: 300_000 } as const
 
 const absent: RadioSide = { name: '', state: 'absent', text: '', starts: 0 }
 
@@ -45,7 +44,7 @@ export const Wishes = Type.Object({
   station: Type.Optional(
     Type.Unsafe<StationProfile>(Type.Object({ ssid: string, password: string, hidden: Type.Optional(Type.Boolean()) })),
   ),
-  /** The current profile, see `#key`. */
+  /** The current profile of the access point. */
   applied: string,
   starts: Type.Integer({ minimum: 0 }),
 })
@@ -57,13 +56,12 @@ export class RadioKeeper {
   readonly #ctx: PluginContext
   readonly #settings: KeeperSettings
   readonly #second: Second
-  readonly #ap: Reconciler<NetworkInterface>
+  readonly #ap: OwnAccessPoint
   #network: Network | undefined
-  #wishes: Wishes = { accessPoint: undefined, station: undefined, applied: '', starts: 0 }
+  /** The profile of the uplink that is wanted. */
+  #uplink: StationProfile | undefined
   #isWished = false
   #memory: RadioMemory
-  /** Why the access point could not be ended. */
-  #apEndFailure: Error | undefined
   #clients = 0
   #wasJoined = false
   #wasPresent = false
@@ -82,13 +80,12 @@ export class RadioKeeper {
     this.#second = new Second(ctx, tools)
     this.#memory = emptyMemory(ctx.clock.monotonic())
     this.onChange = ctx.event<void>()
-    this.#ap = new Reconciler(ctx, {
-      code: 'radio-ap',
-      values: ({ name }, retry_s) => ({ interface: name, retry_s }),
-      look: () => (this.#wishes.accessPoint && this.#apHasTurn ? this.#roles().accessPoint : undefined),
-      differs: (one) => !this.#isApRight(one),
-      apply: (one) => this.#openAccessPoint(this.#network as Network, one),
-      waits: () => apWaits,
+    this.#ap = new OwnAccessPoint(ctx, {
+      network: () => this.#network,
+      interface: () => (this.#apHasTurn ? this.#roles().accessPoint : undefined),
+      channel: ({ name }, { channel }) => (name === addedInterface ? this.#sharedChannel(channel) : channel),
+      starting: (name) =>
+        this.#setSide('accessPoint', { ...this.#sides.accessPoint, name, state: 'starting', text: 'it starts' }),
       // A join may be under way.
       due: () => void this.reconcile(),
     })
@@ -104,13 +101,15 @@ export class RadioKeeper {
     return this.#memory
   }
   get wishes(): Wishes {
-    return this.#wishes
+    const { wanted: accessPoint, applied, starts } = this.#ap
+    return { ...(accessPoint && { accessPoint }), ...(this.#uplink && { station: this.#uplink }), applied, starts }
   }
 
   restore(memory: RadioMemory | undefined, wishes: Wishes | undefined): void {
     if (memory) this.#memory = memory
     if (!wishes) return
-    this.#wishes = wishes
+    this.#ap.restore(wishes.accessPoint, wishes.applied, wishes.starts)
+    this.#uplink = wishes.station
     this.#isWished = true
   }
 
@@ -124,10 +123,8 @@ export class RadioKeeper {
   }
 
   async setAccessPoint(profile: AccessPointProfile | undefined): Promise<void> {
-    this.#wishes = { ...this.#wishes, accessPoint: profile }
     this.#isWished = true
-    this.#ap.restart()
-    this.#apEndFailure = undefined
+    this.#ap.want(profile)
     if (!this.#network) return
     const done = this.reconcile()
     // While a join is under way the access point waits for its turn.
@@ -138,15 +135,15 @@ export class RadioKeeper {
     })
     await Promise.race([done, enough])
     void cancel()
-    if (this.#apError) throw this.#apError
+    if (this.#ap.failure) throw this.#ap.failure
   }
 
   setStation(profile: StationProfile | undefined): void {
-    const before = this.#wishes.station
+    const before = this.#uplink
     const isSame =
       before?.ssid === profile?.ssid && before?.password === profile?.password && before?.hidden === profile?.hidden
     const isFirst = !this.#isWished
-    this.#wishes = { ...this.#wishes, station: profile }
+    this.#uplink = profile
     this.#isWished = true
     if (isSame) return
     if (!isFirst || profile) this.#note({ kind: 'settings' })
@@ -163,10 +160,9 @@ export class RadioKeeper {
   async restartAccessPoint(): Promise<void> {
     const { accessPoint } = this.#sides
     if (accessPoint.state !== 'up') throw unavailable(`the access point is not up: ${accessPoint.text}`)
-    this.#wishes = { ...this.#wishes, applied: '' }
-    this.#ap.restart()
+    this.#ap.renew()
     await this.reconcile()
-    if (this.#apError) throw this.#apError
+    if (this.#ap.failure) throw this.#ap.failure
   }
 
   async scan(signal?: AbortSignal): Promise<ScannedNetwork[]> {
@@ -175,7 +171,7 @@ export class RadioKeeper {
     const isAp = station.wifi?.mode === 'ap'
     const advice = `${station.name} (driver ${station.driver}) is the access point at present and does not scan meanwhile: switch the access point off with wap-en=0 for the scan`
     try {
-      const found = await this.#limited(this.#network.scan(station.name, signal), scanLimit_ms, 'the scan')
+      const found = await limited(this.#ctx, this.#network.scan(station.name, signal), scanLimit_ms, 'the scan')
       if (found.length > 0 || !isAp) return found
     } catch (error) {
       if (!isAp || (error as { code?: unknown }).code !== 'RTK_ERR_NETWORK') throw error
@@ -221,15 +217,14 @@ export class RadioKeeper {
     }
     if (roles.accessPoint?.name === addedInterface) this.#second.appeared()
     this.#observe(roles)
-    const { accessPoint, station } = this.#wishes
     const canBoth = await this.#canBoth(roles)
     const decision = decide(
       {
         present: network.ready && (roles.station !== undefined || roles.accessPoint !== undefined),
-        wantsAp: accessPoint !== undefined,
-        wantsStation: station !== undefined,
+        wantsAp: this.#ap.wanted !== undefined,
+        wantsStation: this.#uplink !== undefined,
         canBoth,
-        joined: isJoined(roles.station, station?.ssid ?? ''),
+        joined: isJoined(roles.station, this.#uplink?.ssid ?? ''),
         clients: this.#clients,
         memory: this.#memory,
       },
@@ -247,10 +242,10 @@ export class RadioKeeper {
     if (present !== this.#wasPresent) {
       this.#note({ kind: 'radio' })
       // A radio that comes back is unconfigured.
-      if (!present) this.#wishes = { ...this.#wishes, applied: '' }
+      if (!present) this.#ap.forget()
     }
     this.#wasPresent = present
-    const joined = isJoined(roles.station, this.#wishes.station?.ssid ?? '')
+    const joined = isJoined(roles.station, this.#uplink?.ssid ?? '')
     if (joined && !this.#wasJoined) {
       this.#note({ kind: 'joined' })
       this.#joins += 1
@@ -260,7 +255,7 @@ export class RadioKeeper {
     if (!joined && this.#wasJoined) {
       this.#note({ kind: 'lost' })
       this.#ctx.log.warn(
-        `the uplink ${this.#wishes.station?.ssid ?? ''} is lost: ${roles.station?.reason || 'no reason given'}`,
+        `the uplink ${this.#uplink?.ssid ?? ''} is lost: ${roles.station?.reason || 'no reason given'}`,
       )
     }
     this.#wasJoined = joined
@@ -293,42 +288,15 @@ export class RadioKeeper {
     // The next profile replaces it on the same interface.
     if (mode === 'ap' && this.#memory.mode === 'station' && one.name === this.#roles().station?.name) return
     try {
-      await leaving(this.#ctx, one, 'the WiFi uplink is switched off', () => network.disconnect(one.name))
-      if (mode === 'ap') this.#apEndFailure = undefined
+      const end = () => leaving(this.#ctx, one, 'the WiFi uplink is switched off', () => network.disconnect(one.name))
+      await (mode === 'ap' ? this.#ap.end(end) : end())
     } catch (error) {
-      if (mode === 'ap') this.#apEndFailure = error as Error
       this.#ctx.log.warn({ err: error }, `${one.name} could not be disconnected, it is tried again`)
     }
-    if (mode === 'ap') this.#wishes = { ...this.#wishes, applied: '' }
-  }
-
-  /** With the channel of the uplink, where the radio does both on one. */
-  #apProfile(roles: Roles): AccessPointProfile | undefined {
-    const wanted = this.#wishes.accessPoint
-    const isAdded = wanted && roles.accessPoint && this.#second.isAdded(roles.accessPoint.name)
-    return isAdded ? { ...wanted, channel: this.#sharedChannel(roles, wanted) } : wanted
-  }
-
-  #isApRight(one: NetworkInterface): boolean {
-    const profile = this.#apProfile(this.#roles())
-    return !profile || (isAccessPoint(one, profile.ssid) && this.#wishes.applied === keyOf(one, profile))
-  }
-
-  async #openAccessPoint(network: Network, one: NetworkInterface): Promise<void> {
-    const profile = this.#apProfile(this.#roles())
-    if (!profile) return
-    this.#wishes = { ...this.#wishes, applied: '' }
-    this.#setSide('accessPoint', { ...this.#sides.accessPoint, name: one.name, state: 'starting', text: 'it starts' })
-    const start = () =>
-      this.#limited(network.startAccessPoint(one.name, profile), startLimit_ms, 'the start of the access point')
-    await leaving(this.#ctx, one, 'the WiFi uplink is left for the access point', start)
-    this.#wishes = { ...this.#wishes, applied: keyOf(one, profile), starts: this.#wishes.starts + 1 }
-    const { ssid, channel } = profile
-    this.#ctx.log.info({ mode: this.#memory.mode, ssid, channel }, 'the access point is up')
   }
 
   async #join(network: Network, one: NetworkInterface): Promise<void> {
-    const profile = this.#wishes.station
+    const profile = this.#uplink
     if (!profile || isJoined(one, profile.ssid)) return
     this.#setSide('station', {
       ...this.#sides.station,
@@ -336,7 +304,7 @@ export class RadioKeeper {
       state: 'starting',
       text: `joins ${profile.ssid}`,
     })
-    if (one.wifi?.mode === 'ap') this.#wishes = { ...this.#wishes, applied: '' }
+    if (one.wifi?.mode === 'ap') this.#ap.forget()
     this.#note({ kind: 'trying' })
     const cut = new Promise<never>((_resolve, reject) => {
       this.#cutJoin = reject
@@ -345,7 +313,7 @@ export class RadioKeeper {
     const join = async () => {
       try {
         await Promise.race([
-          this.#limited(network.join(one.name, profile), joinLimit_ms, `the join of ${profile.ssid}`),
+          limited(this.#ctx, network.join(one.name, profile), joinLimit_ms, `the join of ${profile.ssid}`),
           cut,
         ])
       } finally {
@@ -378,8 +346,8 @@ export class RadioKeeper {
   async #search(network: Network, one: NetworkInterface): Promise<void> {
     this.#isSearching = true
     try {
-      const found = await this.#limited(network.scan(one.name), scanLimit_ms, 'the scan')
-      const seen = found.some(({ ssid }) => ssid === this.#wishes.station?.ssid)
+      const found = await limited(this.#ctx, network.scan(one.name), scanLimit_ms, 'the scan')
+      const seen = found.some(({ ssid }) => ssid === this.#uplink?.ssid)
       // A scan without any network means that the radio did not scan.
       this.#note(found.length === 0 ? { kind: 'scanRefused' } : { kind: 'scanned', seen })
     } catch (error) {
@@ -394,8 +362,7 @@ export class RadioKeeper {
   }
 
   async #canBoth(roles: Roles): Promise<boolean> {
-    const { accessPoint, station } = this.#wishes
-    if (!accessPoint || !station || !roles.station) return false
+    if (!this.#ap.wanted || !this.#uplink || !roles.station) return false
     if (!takesTurns(roles) && roles.accessPoint?.name !== addedInterface) return true
     if (!this.#settings.both) return false
     // One channel for both, and the access point has channels of 2.4 GHz only.
@@ -407,11 +374,9 @@ export class RadioKeeper {
     return this.#memory.mode === 'ap' || this.#memory.mode === 'both'
   }
 
-  get #apError(): Error | undefined {
-    return this.#apEndFailure ?? this.#ap.failure
-  }
-
-  #sharedChannel({ station }: Roles, { channel }: AccessPointProfile): number {
+  /** The channel of the uplink, where the radio does both on one. */
+  #sharedChannel(channel: number): number {
+    const { station } = this.#roles()
     const shared = station?.wifi?.mode === 'station' ? station.wifi.channel : 0
     return this.#second.channels === 1 && shared >= 1 && shared <= 13 ? shared : channel
   }
@@ -426,29 +391,32 @@ export class RadioKeeper {
   }
 
   #show(roles: Roles, { mode, why }: Decision): void {
-    const { accessPoint, station, starts } = this.#wishes
+    const { wanted, starts, failure } = this.#ap
     const ap = roles.accessPoint
-    const isUp = ap !== undefined && accessPoint !== undefined && isAccessPoint(ap, accessPoint.ssid)
+    const isUp = ap !== undefined && wanted !== undefined && isAccessPoint(ap, wanted.ssid)
     const hasTurn = mode === 'ap' || mode === 'both'
     this.#setSide('accessPoint', {
       name: ap?.name ?? '',
       starts,
-      ...stateOf(!ap ? this.#noAp(roles) : !accessPoint ? ['off', 'switched off'] : undefined, [
+      ...stateOf(!ap ? this.#noAp(roles) : !wanted ? ['off', 'switched off'] : undefined, [
         [isUp && hasTurn, 'up', ''],
         [!hasTurn, 'waiting', `the uplink uses the radio: ${why}`],
-        [this.#apError !== undefined, 'failed', this.#apError?.message ?? ''],
+        [failure !== undefined, 'failed', failure?.message ?? ''],
         [true, 'starting', 'it starts'],
       ]),
     })
     this.#setSide('station', {
       name: roles.station?.name ?? '',
       starts: this.#joins,
-      ...stateOf(!roles.station ? ['absent', this.#absence()] : !station ? ['off', 'sta-ssid is empty'] : undefined, [
-        [this.#wasJoined, 'up', ''],
-        [mode === 'ap', 'waiting', why],
-        [this.#joinText !== '', 'failed', this.#joinText],
-        [true, 'starting', why],
-      ]),
+      ...stateOf(
+        !roles.station ? ['absent', this.#absence()] : !this.#uplink ? ['off', 'sta-ssid is empty'] : undefined,
+        [
+          [this.#wasJoined, 'up', ''],
+          [mode === 'ap', 'waiting', why],
+          [this.#joinText !== '', 'failed', this.#joinText],
+          [true, 'starting', why],
+        ],
+      ),
     })
   }
 
@@ -466,21 +434,6 @@ export class RadioKeeper {
   #note(happening: Happening): void {
     this.#memory = note(this.#memory, happening, this.#settings.limits, this.#ctx.clock.monotonic())
   }
-
-  /** @throws RTK_ERR_UNAVAILABLE after `limit_ms` */
-  async #limited<T>(work: Promise<T>, limit_ms: number, what: string): Promise<T> {
-    let cancel: () => unknown = () => {}
-    const late = new Promise<never>((_resolve, reject) => {
-      cancel = this.#ctx.timers.after(limit_ms, () =>
-        reject(new RtkError('RTK_ERR_UNAVAILABLE', `${what} did not end within ${limit_ms / 1000} s`)),
-      )
-    })
-    try {
-      return await Promise.race([work, late])
-    } finally {
-      void cancel()
-    }
-  }
 }
 
 type Shown = Pick<RadioSide, 'state' | 'text'>
@@ -492,10 +445,6 @@ function stateOf(
   const [, state, text] = fixed ? [true, ...fixed] : (rest.find(([holds]) => holds) ?? [true, 'off' as const, ''])
   return { state, text } as Shown
 }
-
-/** Identifies the current profile, for comparison. */
-const keyOf = ({ name, mac }: NetworkInterface, profile: AccessPointProfile) =>
-  JSON.stringify([name, mac, profile.ssid, profile.password, profile.channel, profile.address])
 
 const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
 const aborted = () => new RtkError('RTK_ERR_ABORTED', 'the plugin radio was stopped or reloaded')

@@ -1,5 +1,4 @@
-import type { PluginContext } from 'rtk-base/plugin'
-import { mqttLink, type NetworkInterface } from 'rtk-base/services'
+import type { NetworkInterface } from 'rtk-base/services'
 
 /** The second interface of a radio that does both at once. */
 export const addedInterface = 'rtkap0'
@@ -44,30 +43,4 @@ export function isJoined(station: NetworkInterface | undefined, ssid: string): b
 
 export function isAccessPoint(one: NetworkInterface | undefined, ssid: string): boolean {
   return one?.state === 'connected' && one.wifi?.mode === 'ap' && one.wifi.ssid === ssid
-}
-
-/**
- * Runs an action that takes an interface away from the uplink. If the broker is reached through it, the MQTT link ends with `q`
- * first and reconnects afterwards.
- */
-export async function leaving(
-  ctx: Pick<PluginContext, 'services' | 'log'>,
-  one: NetworkInterface,
-  reason: string,
-  work: () => Promise<void>,
-): Promise<void> {
-  const link = ctx.services.find(mqttLink)
-  const isUplink = one.wifi?.mode === 'station' && hasAddress(one)
-  let release = () => {}
-  if (isUplink && link?.via === 'sta') {
-    release = await link.hold(reason).catch((error: unknown) => {
-      ctx.log.warn({ err: error }, 'the MQTT link could not be ended before the WiFi uplink is left')
-      return () => {}
-    })
-  }
-  try {
-    await work()
-  } finally {
-    release()
-  }
 }

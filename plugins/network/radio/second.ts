@@ -25,10 +25,6 @@ export class Second {
     return this.#channels
   }
 
-  isAdded(name: string): boolean {
-    return name === addedInterface
-  }
-
   async isPossible(name: string): Promise<boolean> {
     const now_ms = this.#ctx.clock.monotonic()
     const known = this.#known.get(name)
