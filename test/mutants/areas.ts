@@ -241,9 +241,10 @@ export const areas: readonly Area[] = [
   },
   {
     name: 'update policy',
-    code: ['policy', 'trial', 'health', 'pace', 'signs', 'memory', 'updates'].map(
-      (file) => `plugins/device/ota/${file}.ts`,
-    ),
+    code: [
+      ...['fetch-image', 'health', 'image-trial', 'install-image', 'memory', 'pace', 'policy', 'progress', 'signs'],
+      'updates',
+    ].map((file) => `plugins/device/ota/${file}.ts`),
     tests: ['plugins/device/ota/ota', 'plugins/device/ota/trial'],
     sample: 12,
     wanted: decisive,

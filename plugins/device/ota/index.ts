@@ -87,7 +87,7 @@ export default definePlugin({
       partition: () => rauc?.partition ?? ctx.services.use(device).partition,
       changed: () => block.changed(),
     })
-    const block = ctx.info.block('base.update', () => updates.fields)
+    const block = ctx.info.block('base.update', () => updates.progress.fields)
     ctx.services.provide(firmwareInstaller, updates)
 
     const texts = {
@@ -110,7 +110,7 @@ export default definePlugin({
       name: 'ota-cancel',
       summary: 'cancels the upload or download of an update',
       run: () => {
-        updates.cancel()
+        updates.progress.cancel()
         return 'the update is cancelled'
       },
     })
@@ -161,16 +161,16 @@ export default definePlugin({
     const { memory, signs, updates, rauc, open, limits } = state
     signs.watch()
     const failed = await memory.failed()
-    if (failed) updates.showFailure(failed)
+    if (failed) updates.progress.showFailure(failed)
     const installer = rauc ?? open()
     if (!installer) return
-    const progress = (percent: number) => updates.show(percent < 100 ? 'verifying' : 'idle', percent)
+    const progress = (percent: number) => updates.progress.show(percent < 100 ? 'verifying' : 'idle', percent)
     const deps = { installer, memory, signs, ...limits, progress }
     const trial = new ImageTrial(ctx, deps, handoff.get('trialBegun_ms', Type.Number()))
     const begin = async () => {
       state.trial = trial
-      updates.show('verifying', 0)
-      updates.look()
+      updates.progress.show('verifying', 0)
+      updates.progress.look()
       await trial.start()
     }
     if (rauc) {
@@ -208,7 +208,7 @@ async function lookBack(
     if (!pending && !givenUp) return
     const text = reasonOf(pending, ctx.services.use(device).lastEnd, givenUp !== undefined)
     ctx.log.error(text)
-    updates.showFailure(text)
+    updates.progress.showFailure(text)
     await memory.end(text)
     if (givenUp) await installer.reported()
   } catch (error) {

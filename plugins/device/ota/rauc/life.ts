@@ -40,7 +40,7 @@ async function untilFound(ctx: PluginContext, { installer, updates }: RaucLife):
     try {
       await installer.find()
       ctx.errors.while(errorCode, false)
-      updates.look()
+      updates.progress.look()
       return
     } catch (error) {
       ctx.errors.while(errorCode, { reason: (error as Error).message })
@@ -64,7 +64,7 @@ async function judge(ctx: PluginContext, life: RaucLife): Promise<void> {
   }
   if (pending && pending.boot === bootId) {
     // The service was started again, the machine not yet.
-    if (!pending.installed && (await installer.follow((percent) => updates.show('installing', percent)))) {
+    if (!pending.installed && (await installer.follow((percent) => updates.progress.show('installing', percent)))) {
       await memory.installed()
       pending = await memory.pending()
     }
@@ -73,7 +73,7 @@ async function judge(ctx: PluginContext, life: RaucLife): Promise<void> {
   if (pending) {
     const text = reasonOf(pending, lastEnd, pending.installed === true)
     ctx.log.error(text)
-    updates.showFailure(text)
+    updates.progress.showFailure(text)
     await memory.end(text)
   }
   keepBooted(ctx, life)

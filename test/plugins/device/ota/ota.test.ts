@@ -103,12 +103,12 @@ t.test('a download', async (t) => {
     ] as const) {
       const { updates, clock, at_s, errors } = downloading(() => fails(message, code))
       updates.fetch('https://example.org/x')
-      t.match(updates.fields, { state: 'downloading', failed: false, progress: 0 })
+      t.match(updates.progress.fields, { state: 'downloading', failed: false, progress: 0 })
       await clock.advance(1_000_000)
       t.same(at_s, expected, message)
-      t.match(updates.fields, { state: 'failed', failed: true, progress: 0 })
+      t.match(updates.progress.fields, { state: 'failed', failed: true, progress: 0 })
       t.equal(errors.at(-1), `the update failed: ${message}`)
-      t.throws(() => updates.cancel(), { code: 'RTK_ERR_UNAVAILABLE' }, 'there is nothing left to cancel')
+      t.throws(() => updates.progress.cancel(), { code: 'RTK_ERR_UNAVAILABLE' }, 'there is nothing left to cancel')
       updates.fetch('https://example.org/x')
       t.equal(updates.state, 'downloading', 'and the next one may begin')
     }
@@ -143,7 +143,7 @@ t.test('a download', async (t) => {
       })
       updates.fetch('https://example.org/x')
       await clock.advance(1)
-      t.same(updates.fields, { state: 'downloading', failed: false, progress: percent })
+      t.same(updates.progress.fields, { state: 'downloading', failed: false, progress: percent })
     }
   })
 
@@ -151,7 +151,7 @@ t.test('a download', async (t) => {
     const { updates, clock, at_s, errors } = downloading(() => fails('cut off'))
     updates.fetch('https://example.org/x')
     await clock.advance(1_000)
-    updates.cancel()
+    updates.progress.cancel()
     await clock.advance(60_000)
     t.same([at_s, errors.at(-1)], [[0], 'the update failed: it was cancelled'])
     const stopped = downloading(() => {
@@ -188,18 +188,18 @@ t.test('what was installed is started a second later; where that fails, the next
       if (fails) throw new Error('no rights')
     }
     const { updates, clock, errors, states } = updatesWith({ folders: () => ({ restart }) as never })
-    updates.show('verifying', 10)
-    updates.show('verifying', 20)
-    updates.show('verifying', 20)
-    t.same([states, updates.fields.progress, updates.running], [['verifying'], 20, 'a'])
+    updates.progress.show('verifying', 10)
+    updates.progress.show('verifying', 20)
+    updates.progress.show('verifying', 20)
+    t.same([states, updates.progress.fields.progress, updates.running], [['verifying'], 20, 'a'])
     updates.restartSoon()
-    t.throws(() => updates.cancel(), { code: 'RTK_ERR_UNAVAILABLE' })
+    t.throws(() => updates.progress.cancel(), { code: 'RTK_ERR_UNAVAILABLE' })
     await clock.advance(999)
-    t.same([restarts, updates.fields], [0, { state: 'rebooting', failed: false, progress: 100 }])
+    t.same([restarts, updates.progress.fields], [0, { state: 'rebooting', failed: false, progress: 100 }])
     await t.rejects(updates.install(bytesFrom()), { code: 'RTK_ERR_UPDATE_RUNNING' })
     await clock.advance(1)
     t.equal(restarts, 1)
-    t.same(updates.fields, { state: fails ? 'failed' : 'rebooting', failed: fails, progress: fails ? 0 : 100 })
+    t.same(updates.progress.fields, { state: fails ? 'failed' : 'rebooting', failed: fails, progress: fails ? 0 : 100 })
     if (fails) {
       t.same(errors, ['the installed version was not started: no rights; restart the machine'])
       await t.rejects(updates.install(bytesFrom()), { message: /ends before/ })
@@ -226,7 +226,7 @@ t.test('a bundle of another format', async (t) => {
         if (files[0] === 'unknown') throw new Error('its signature is not known')
         await begin({ version: '2.0.0', slot: 'b' })
         progress(40)
-        shown.push(rig.updates.fields.progress)
+        shown.push(rig.updates.progress.fields.progress)
         await ends()
       },
       restart: async () => {},
@@ -247,7 +247,7 @@ t.test('a bundle of another format', async (t) => {
     const { updates, did, files, shown } = asked(folder)
     t.same(await updates.install(bytesFrom('bun', 'dle')), { version: '2.0.0' })
     t.same([files, did, shown], [['bundle'], [begun, 'settings', 'installed'], [40]])
-    t.same(updates.fields, { state: 'rebooting', failed: false, progress: 100 })
+    t.same(updates.progress.fields, { state: 'rebooting', failed: false, progress: 100 })
     t.same(readdirSync(folder), [], 'nothing stays behind')
   })
 
@@ -266,7 +266,7 @@ t.test('a bundle of another format', async (t) => {
       t.same(did, ended ? [begun, 'settings', ...ended] : [], content.slice(0, 9))
       t.match([updates.state, errors.at(-1)], ['failed', text])
       t.same(readdirSync(folder), [])
-      t.throws(() => updates.cancel(), { code: 'RTK_ERR_UNAVAILABLE' })
+      t.throws(() => updates.progress.cancel(), { code: 'RTK_ERR_UNAVAILABLE' })
     }
   })
 
@@ -278,7 +278,7 @@ t.test('a bundle of another format', async (t) => {
       const { updates, did, stop } = asked(scratch(t))
       const pieces = async function* () {
         yield Buffer.from('b')
-        if (how === 'cancelled') updates.cancel()
+        if (how === 'cancelled') updates.progress.cancel()
         else stop.abort()
         yield Buffer.from('undle')
       }
