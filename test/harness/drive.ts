@@ -13,8 +13,18 @@ const mostSteps = 5_000
 /** Linux tells the state of each thread; elsewhere only the requests of this process are known. */
 const hasThreadStates = process.platform === 'linux'
 
+/** Of `turn`, that have not come. */
+let turns = 0
+
 /** One turn of the event loop. */
-const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
+const turn = () =>
+  new Promise<void>((resolve) => {
+    turns += 1
+    setImmediate(() => {
+      turns -= 1
+      resolve()
+    })
+  })
 const pause = () => new Promise<void>((resolve) => setTimeout(resolve, 1))
 
 /** Events of sockets, threads, files and children that the event loop has handled. */
@@ -76,8 +86,8 @@ function look(): string | undefined {
 /** The last look. If the next one is equal, no thread has run in between: one may wake another while they are looked at. */
 let before: string | undefined
 
-/** Work in slices, as a computation that lets others run in between, waits for the next turn of the event loop. */
-const isInSlices = () => process.getActiveResourcesInfo().includes('Immediate')
+/** Work in slices, as a computation that lets others run in between, waits for the next turn of the event loop; others who wait here do no work. */
+const isInSlices = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Immediate').length > turns
 
 /**
  * Waits until this process and its children have nothing to do but to wait for time or for strangers: every other thread sleeps,

@@ -39,6 +39,18 @@ for (const [what, start] of Object.entries(works)) {
   })
 }
 
+t.test('the clock stands while a computation lets others run in between, however many wait for that', async (t) => {
+  const clock = new ManualClock()
+  let slices = 0
+  const compute = async () => {
+    for (; slices < 500; slices++) await new Promise((resolve) => setImmediate(resolve))
+  }
+  void compute()
+  const others = [settled(), settled()]
+  t.equal(await drive(clock, () => slices === 500, 'computed'), 0)
+  await Promise.all(others)
+})
+
 t.test('the clock stands until a chain of file calls ends', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'rtk-base-drive-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
