@@ -64,7 +64,7 @@ export default definePlugin({
     const handed = handoff.get('signers', HandedSigners)
     if (handed) signatures.begin(handed)
     accounts.start()
-    connections.start()
+    connections.start(handoff.get('instance', Type.String()))
     bases.start()
     rovers.start()
     near.start()
@@ -76,7 +76,10 @@ export default definePlugin({
     await upkeep.store()
     await rovers.stop()
     if (reason !== 'reload') await connections.stop()
-    return [['signers', signatures.all()]]
+    return [
+      ['signers', signatures.all()],
+      ['instance', connections.instance],
+    ]
   },
 })
 

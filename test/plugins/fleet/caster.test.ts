@@ -596,6 +596,38 @@ t.test('rover accounts', async (t) => {
   await until(() => block().connected === 0, 'nobody is left')
 })
 
+t.test('rovers count once over reloads, and their accounts still end them', async (t) => {
+  const { shared, clock, rover, json, station } = await setUp(t, { anonymous: false })
+  new SimulatedBase(shared, 'A1', near.lat, near.lon)
+  const other = await startInstance(t, shared, { anonymous: false })
+  const accounts = '/fleet/rovers/accounts'
+  const add = async (values: object) => {
+    const { body } = await json('POST', accounts, values)
+    return { user: body.name as string, password: body.password as string }
+  }
+  const bob = await add({ name: 'bob', most: 2, until_s: Math.floor(clock.now() / 1_000) + 600 })
+  const [one, near1] = [await rover('A1', bob), await rover('NEAR', bob)]
+  t.match([one.text, near1.text], ['ICY 200 OK', 'ICY 200 OK'])
+  const counted = async () => (await json('GET', '/fleet/rovers')).body.accounts
+  const both = [
+    { mount: 'A1', user: 'bob', connections: 1 },
+    { mount: 'NEAR', user: 'bob', connections: 1 },
+  ]
+  const sorted = async () =>
+    (await counted()).sort((a: { mount: string }, b: { mount: string }) => (a.mount < b.mount ? -1 : 1))
+  for (const plugin of ['fleet-caster', 'ntrip-caster', 'fleet-caster']) {
+    await station.reload(plugin)
+    t.same(await sorted(), both, `after a reload of ${plugin}`)
+  }
+  await clock.advance(120_000)
+  t.match((await other.rover('A1', bob)).text, '503', 'they count at other instances')
+  t.match((await rover('A1', bob)).text, '503')
+  t.notOk(one.closed || near1.closed)
+  await clock.advance(600_000)
+  await until(() => one.closed && near1.closed, 'their account expires')
+  t.same(await counted(), [])
+})
+
 t.test('what was delivered is counted by base and day', async (t) => {
   const { shared, clock, rover, get, json, seconds } = await setUp(t)
   const base = new SimulatedBase(shared, 'DEL', near.lat, near.lon)

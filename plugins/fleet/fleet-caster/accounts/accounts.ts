@@ -117,12 +117,25 @@ export class Accounts {
   start(): void {
     const end = this.#database.listen(channel, (name) => this.#heard(name))
     this.#ctx.defer(end)
-    this.#ctx.timers.every(validity_ms, () => {
-      for (const name of this.#connected()) {
-        const row = this.#known.get(name)?.row
-        if (row && !this.#isValid(row)) this.#end(name, 'it has expired')
+    this.#ctx.timers.every(validity_ms, () => this.#endExpired())
+  }
+
+  async #endExpired(): Promise<void> {
+    const connected = [...this.#connected()]
+    // Those that logged in before a reload.
+    const unknown = connected.filter((name) => !this.#known.has(name))
+    if (unknown.length > 0 && this.#database.connected) {
+      const rows = await this.#readAll(unknown)
+      for (const name of unknown) {
+        const row = rows.get(name)
+        if (row) this.#keep(row)
+        else this.#end(name, 'it was deleted')
       }
-    })
+    }
+    for (const name of connected) {
+      const row = this.#known.get(name)?.row
+      if (row && !this.#isValid(row)) this.#end(name, 'it has expired')
+    }
   }
 
   // ── logins ────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -15,8 +15,8 @@ const dead_s = 90
  */
 export class Connections {
   readonly #ctx: PluginContext
-  /** Of this run: a row of an earlier one ends by itself. */
-  readonly #instance = randomBytes(9).toString('base64url')
+  /** Of this run, over reloads: a row of an earlier one ends by itself. */
+  #instance = randomBytes(9).toString('base64url')
   readonly #own = new Map<string, number>()
   readonly #changed = new Set<string>()
   #isSoon = false
@@ -29,7 +29,13 @@ export class Connections {
     return this.#ctx.services.use(fleetDatabase)
   }
 
-  start(): void {
+  get instance(): string {
+    return this.#instance
+  }
+
+  /** @param instance of the version before: its rows are those of the rovers that stay connected */
+  start(instance = this.#instance): void {
+    this.#instance = instance
     this.#ctx.timers.every(write_ms, () => this.#write([...this.#own.keys(), ...this.#changed]))
   }
 

@@ -1,6 +1,13 @@
 import { tcpQueues } from 'rtk-base/link'
 import type { PluginContext } from 'rtk-base/plugin'
-import { type BaseMount, type MountLogin, type MountSource, mountSource, type NearMount } from 'rtk-base/services'
+import {
+  type BaseMount,
+  type MountConnection,
+  type MountLogin,
+  type MountSource,
+  mountSource,
+  type NearMount,
+} from 'rtk-base/services'
 import type { Checked, MountLogins } from '../logins/mount-logins.js'
 import type { Given } from '../logins/stored.js'
 import type { MountPoint } from '../mount.js'
@@ -18,6 +25,12 @@ export interface MountUsers extends MountLogins {
   joined(mount: MountPoint, user: string): () => void
 }
 
+/** A rover, as the source counts it. */
+interface Joined {
+  readonly connection: MountConnection
+  uncount: (() => void) | undefined
+}
+
 const isNear = (mount: BaseMount | NearMount): mount is NearMount => 'choose' in mount
 
 /** The mountpoints of the service `mount-source` that a rover has asked for. Without the service there are none. */
@@ -25,6 +38,7 @@ export class SourcedMounts implements MountUsers {
   readonly #ctx: PluginContext
   readonly #ended: (user: string) => number
   readonly #mounts = new Map<string, SourcedMount>()
+  readonly #joined = new Set<Joined>()
   #source: MountSource | undefined
 
   /** @param ended ends the connections of a login of the source */
@@ -69,10 +83,21 @@ export class SourcedMounts implements MountUsers {
 
   /** The source counts its connections, and a mountpoint without rovers is forgotten. */
   joined(mount: MountPoint, user: string): () => void {
-    const uncount = this.#source?.connected({ user, mount: mount.name })
+    const connection = { user, mount: mount.name }
+    const joined: Joined = { connection, uncount: this.#source?.connected(connection) }
+    this.#joined.add(joined)
     return () => {
-      uncount?.()
+      this.#joined.delete(joined)
+      joined.uncount?.()
       if (mount.rovers.size === 0) this.#mounts.delete(mount.name)
+    }
+  }
+
+  /** The rovers that stay connected are counted by this source instead of the one before. */
+  #countBy(source: MountSource | undefined): void {
+    for (const joined of this.#joined) {
+      joined.uncount?.()
+      joined.uncount = source?.connected(joined.connection)
     }
   }
 
@@ -83,6 +108,7 @@ export class SourcedMounts implements MountUsers {
     const { services, on, timers, log } = this.#ctx
     services.watch(mountSource, (source) => {
       this.#source = source
+      this.#countBy(source)
       if (source) this.#replace(source)
       changed()
       return (
@@ -94,9 +120,10 @@ export class SourcedMounts implements MountUsers {
       )
     })
     timers.every(look_ms, () => this.#look())
-    // The next version has the rovers by then, and opens its own.
+    // The next version has the rovers by then, opens its own, and counts them itself.
     this.#ctx.defer(() => {
       for (const mount of this.#mounts.values()) mount.close()
+      this.#countBy(undefined)
     })
   }
 
