@@ -214,6 +214,9 @@ export class Caster {
       const all = this.rovers.ofUser(user.user, logins) + elsewhere
       if (all >= user.most && !(await this.rovers.displace(user.user, logins)))
         return this.#refuse(connection, 503, `${user.user} has ${all} connections already`, version)
+      // A change ends the connections of a login: one that waited here would not be among them.
+      if (!logins.known(login, name))
+        return this.#refuse(connection, 503, `${user.user} was changed meanwhile: log in again`, version)
     }
     if (connection.closed) return
     const chunked = version === 2 && mount.plainV2 !== true

@@ -628,6 +628,24 @@ t.test('rovers count once over reloads, and their accounts still end them', asyn
   t.same(await counted(), [])
 })
 
+t.test('an account that is deleted while its login waits lets nobody in', async (t) => {
+  const { shared, rover, json, block } = await setUp(t, { anonymous: false })
+  new SimulatedBase(shared, 'A1', near.lat, near.lon)
+  const { body } = await json('POST', '/fleet/rovers/accounts', { name: 'bob' })
+  let resolve = () => {}
+  const answered = new Promise<void>((done) => {
+    resolve = done
+  })
+  shared.held = { text: 'sum(connections)', until: answered, waiting: 0 }
+  const login = rover('A1', { user: 'bob', password: body.password })
+  await until(() => shared.held?.waiting === 1, 'it asks for the connections at other instances')
+  t.equal((await json('DELETE', '/fleet/rovers/accounts/bob')).status, 200)
+  resolve()
+  const client = await login
+  t.match(client.text, 'HTTP/1.0 503')
+  t.equal(block().connected, 0)
+})
+
 t.test('what was delivered is counted by base and day', async (t) => {
   const { shared, clock, rover, get, json, seconds } = await setUp(t)
   const base = new SimulatedBase(shared, 'DEL', near.lat, near.lon)
