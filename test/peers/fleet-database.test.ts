@@ -277,6 +277,17 @@ t.test('a fleet moves from the embedded database to PostgreSQL, and nothing is l
   t.strictSame(await again.query('select id from fleet_rollout'), [], 'what was deleted does not come back')
   await again.station.stop()
 
+  await t.test('into the schema in which its tables are made', async (t) => {
+    const own = await postgres.create('schema')
+    // As an administrator may have set it up: the schema of the user comes first.
+    await postgres.query('create schema postgres', 'schema')
+    const other = await start(own)
+    await other.until('PostgreSQL')
+    const [count] = await other.query<{ n: number }>('select count(*)::int as n from fleet_event')
+    t.ok(Number(count?.n) >= 900, `${count?.n} entries`)
+    await other.station.stop()
+  })
+
   await t.test('a PostgreSQL that fails in the middle has nothing of it, and the next attempt has all', async (t) => {
     const half = await postgres.create('half')
     // The second owner's copy fails: a rule of this database.

@@ -12,11 +12,11 @@ export interface Table {
 
 const quotedName = (name: string) => `"${name.replaceAll('"', '""')}"`
 
-/** The tables of a database, without the parts of divided ones, in the order in which they were made. */
+/** The tables in the schema in which new ones are made, without the parts of divided ones, in the order in which they were made. */
 export async function tablesOf(query: FleetQuery): Promise<Table[]> {
   const rows = await query<{ name: string; kind: string }>(
     `select relname as name, relkind::text as kind from pg_class
-     where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition order by oid`,
+     where relnamespace = (select oid from pg_namespace where nspname = current_schema()) and relkind in ('r', 'p') and not relispartition order by oid`,
   )
   return rows.map(({ name, kind }) => ({ name, isPartitioned: kind === 'p' }))
 }
