@@ -1,6 +1,9 @@
 /** The embedded database. */
 import t, { type Test } from 'tap'
+import { Database } from '../../../plugins/fleet/fleet/database/database.js'
 import { openEmbedded } from '../../../plugins/fleet/fleet/database/embedded.js'
+import type { Engine } from '../../../plugins/fleet/fleet/database/engine.js'
+import { createTestStation, probe, until } from '../../harness/index.js'
 import { openDatabase } from '../../harness/peers/embedded-database.js'
 
 /** A folder with an empty database. */
@@ -41,4 +44,36 @@ t.test('a query without an answer, as on a full disk: the thread is ended, and t
   await t.rejects(behind, { message: /did not answer in 5 s/ })
   t.equal(told.length, 1)
   await engine.close()
+})
+
+t.test('it is opened for a takeover before the transaction begins, which waits for nobody for long', async (t) => {
+  let isInTransaction = false
+  const opened: boolean[] = []
+  const query = async () => []
+  const engine: Engine = {
+    query,
+    async transaction(work) {
+      isInTransaction = true
+      const result = await work(query)
+      isInTransaction = false
+      return result
+    },
+    ...{ lead: async () => true, listen: async () => {}, unlisten: async () => {}, close: async () => {} },
+  }
+  const owner = probe([], (ctx) => {
+    const database = new Database(
+      ctx,
+      async () => engine,
+      async () => {
+        opened.push(isInTransaction)
+        return undefined
+      },
+    )
+    database.start()
+    void database.migrate('owner', ['create table one (id int)'])
+  })
+  const station = await createTestStation({ plugins: { probe: owner } })
+  t.teardown(() => station.stop())
+  await until(() => opened.length > 0, 'it looks for an embedded database')
+  t.strictSame(opened, [false])
 })

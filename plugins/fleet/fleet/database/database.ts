@@ -175,8 +175,11 @@ export class Database implements FleetDatabase {
     this.#ctx.timers.after(tablesAgain_ms, () => this.#migrateAll())
   }
 
-  #migrate({ owner, steps }: Migration, openFormer: OpenFormer): Promise<void> {
-    return this.transaction(async (query) => {
+  async #migrate({ owner, steps }: Migration, openFormer: OpenFormer): Promise<void> {
+    // After a crash it opens in minutes: a transaction that waits for it would be ended by the server.
+    const isNew = (await stepsOf(this.query, owner)).size === 0
+    const former = isNew ? await openFormer() : undefined
+    await this.transaction(async (query) => {
       await query('select pg_advisory_xact_lock($1)', [migrationLock])
       const done = await stepsOf(query, owner)
       const before = done.size === 0 ? new Set((await tablesOf(query)).map(({ name }) => name)) : undefined
@@ -187,8 +190,8 @@ export class Database implements FleetDatabase {
         for (const statement of sql.split(/;\s*\n/).filter((part) => part.trim() !== '')) await query(statement)
         await query('insert into fleet_migration (owner, step) values ($1, $2)', [owner, step])
       }
-      const former = before && (await openFormer())
-      if (!former) return
+      // Not those that another instance has made meanwhile.
+      if (!before || !former) return
       const formerSteps = await stepsOf(former.query, owner)
       if (formerSteps.size === 0) return
       if (formerSteps.size !== steps.length)
