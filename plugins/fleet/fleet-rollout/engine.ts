@@ -285,9 +285,13 @@ export class Engine {
         await this.#fleet.command(serial, 'ota-revert', by)
       } else if (what.back) await this.#fleet.change(serial, what.back, by)
     } catch {
-      const wait_ms = backAgain_ms[attempt]
-      if (wait_ms !== undefined) this.#ctx.timers.after(wait_ms, () => this.#backAgain(id, serial, attempt + 1))
+      this.#backLater(id, serial, attempt)
     }
+  }
+
+  #backLater(id: number, serial: string, attempt: number): void {
+    const wait_ms = backAgain_ms[attempt]
+    if (wait_ms !== undefined) this.#ctx.timers.after(wait_ms, () => this.#backAgain(id, serial, attempt + 1))
   }
 
   /** The instance that led before may have ended before it told them; those that have gone back already are told nothing new. */
@@ -302,12 +306,20 @@ export class Engine {
   }
 
   async #backAgain(id: number, serial: string, attempt: number): Promise<void> {
-    const rollout = await store.rollout(this.#database, id)
-    const target = await store.targetOf(this.#database, id, serial)
-    // Meanwhile another rollout may change it, maybe to the same version.
-    const isTaken = busyIn(this.#live).has(serial)
-    if (rollout && target && !isTaken && (target.state === 'failed' || target.state === 'undone'))
-      await this.#back(rollout, target, attempt)
+    try {
+      const rollout = await store.rollout(this.#database, id)
+      const target = await store.targetOf(this.#database, id, serial)
+      // Meanwhile another rollout may change it, maybe to the same version.
+      const isTaken = busyIn(this.#live).has(serial)
+      if (rollout && target && !isTaken && (target.state === 'failed' || target.state === 'undone'))
+        await this.#back(rollout, target, attempt)
+    } catch (error) {
+      this.#ctx.log.debug(
+        { serial, rollout: id, err: error },
+        'a station is told to go back later: the database is away',
+      )
+      this.#backLater(id, serial, attempt)
+    }
   }
 }
 

@@ -35,6 +35,8 @@ export class FakeFleet {
   readonly documents = new Map<string, Record<string, unknown>>()
   readonly stations = new Map<string, FleetStation>()
   readonly events: Omit<FleetEvent, 't_s'>[] = []
+  /** Stations whose parameters were changed. */
+  readonly changed: string[] = []
   readonly troubles = new Set<string>()
   readonly subscriptions = new Map<string, Set<(message: FleetMessage) => unknown>>()
   readonly retained = new Map<string, Buffer>()
@@ -48,6 +50,8 @@ export class FakeFleet {
   readonly #connections = new Set<EventSource<boolean>>()
   /** Queries with this text fail; empty: none. */
   fails = ''
+  /** How many have failed. */
+  failed = 0
   /** Queries with this text wait. */
   held: { text: string; until: Promise<void>; waiting: number } | undefined
 
@@ -112,7 +116,9 @@ export class FakeFleet {
             return !shared.isDown
           },
           query: async (sql, values) => {
-            if (shared.isDown || (shared.fails && sql.includes(shared.fails))) throw unavailable('the database is down')
+            const isFailing = shared.fails !== '' && sql.includes(shared.fails)
+            if (isFailing) shared.failed += 1
+            if (shared.isDown || isFailing) throw unavailable('the database is down')
             if (shared.held && sql.includes(shared.held.text)) {
               shared.held.waiting += 1
               await shared.held.until
@@ -164,7 +170,10 @@ export class FakeFleet {
           },
           station: (serial) => shared.stations.get(serial),
           onStation: changes.on,
-          change: async () => ({ result: 'ok', leftover: {} }),
+          change: async (serial) => {
+            shared.changed.push(serial)
+            return { result: 'ok', leftover: {} }
+          },
           command: async () => '',
           document: async (serial) => shared.documents.get(serial),
           ask() {},

@@ -1,6 +1,13 @@
 /** Rollouts on stations of the specification, through the broker and the database. */
 import t from 'tap'
+import fleetRollout from '../../../plugins/fleet/fleet-rollout/index.js'
+import httpApi from '../../../plugins/page/http-api/index.js'
+import type { AnyPlugin } from '../../../runtime/plugin.js'
+import { drive } from '../../harness/drive.js'
+import { createTestStation } from '../../harness/index.js'
+import { openDatabase } from '../../harness/peers/embedded-database.js'
 import type { SpecStation } from '../../harness/peers/spec-station.js'
+import { FakeFleet } from './caster-rig.js'
 import { type FleetRig, fleetRig } from './rig.js'
 
 interface Shown {
@@ -215,4 +222,37 @@ t.test('a change: refused, unknown, without an answer, and taken back', async (t
   await rig.passes(() => station.changes.some((values) => values['udp-port'] === 2_102), 'its way back')
   answers.S0 = { result: 'ok', leftover: {} }
   t.match(await end({ change: { 'udp-port': 2_103 } }), { rollout: { state: 'done' } })
+})
+
+t.test('stations that were told to go back are told again, although the database is away for a moment', async (t) => {
+  const database = await openDatabase()
+  t.teardown(() => database.close())
+  const shared = new FakeFleet(database)
+  const plugins = () => ({
+    'fake-fleet': shared.plugin(),
+    'http-api': httpApi as AnyPlugin,
+    'fleet-rollout': fleetRollout as AnyPlugin,
+  })
+  const station = await createTestStation({ clock: shared.clock, plugins: plugins() })
+  t.teardown(() => station.stop())
+  const query = (sql: string, values: unknown[] = []) => database.query(sql, values)
+  const isMade = async () => (await query(`select to_regclass('fleet_rollout_target') as made`)).rows
+  await drive(shared.clock, async () => JSON.stringify(await isMade()).includes('target'), 'the tables')
+  const what = { change: { 'udp-port': 1 }, back: { 'udp-port': 2 } }
+  await query(`insert into fleet_rollout (plan, state, actor, ended) values ($1, 'stopped', 'anna', now())`, [
+    JSON.stringify({ name: 'r', what }),
+  ])
+  const now_s = shared.clock.now() / 1_000
+  for (const serial of ['S1', 'S2'])
+    await query(
+      `insert into fleet_rollout_target (rollout, serial, wave, state, before, since) values (1, $1, 0, 'undone', '{}', to_timestamp($2))`,
+      [serial, now_s],
+    )
+  await station.reload('fleet-rollout')
+  shared.fails = 'from fleet_rollout where id'
+  await drive(shared.clock, () => shared.failed > 0, 'it is asked in vain', 1_000)
+  t.strictSame(shared.changed, [])
+  shared.fails = ''
+  await drive(shared.clock, () => shared.changed.length > 1, 'both are told', 10_000)
+  t.strictSame(new Set(shared.changed), new Set(['S1', 'S2']))
 })
