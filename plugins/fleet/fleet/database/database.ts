@@ -152,16 +152,20 @@ export class Database implements FleetDatabase {
       former ??= this.#openFormer()
       return former
     }
-    for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) {
-      try {
-        await this.#migrate(next, openFormer)
-        next.done()
-      } catch (error) {
-        failed.push(next)
-        reason = (error as Error).message
+    // Another plugin may ask while the former database is closed.
+    while (this.#waiting.length > 0) {
+      for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) {
+        try {
+          await this.#migrate(next, openFormer)
+          next.done()
+        } catch (error) {
+          failed.push(next)
+          reason = (error as Error).message
+        }
       }
+      await former?.then((engine) => engine?.close()).catch(() => {})
+      former = undefined
     }
-    await former?.then((engine) => engine?.close()).catch(() => {})
     this.#isMigrating = false
     this.#waiting.push(...failed)
     if (failed.length === 0) {

@@ -39,7 +39,7 @@ export class LoginCheck {
     if (known) return known
     const { remoteAddress: address } = connection
     const wrong = this.#wrong.count(address)
-    if (wrong >= refusedFrom) return 'unasked'
+    if (wrong >= refusedFrom) return isOpen ? undefined : 'unasked'
     if (wrong >= lateFrom) await new Promise<void>((resolve) => void this.#ctx.timers.after(late_ms, resolve))
     // A closed connection must not keep the others waiting.
     const isWanted = () => !connection.closed && this.#wrong.count(address) < refusedFrom

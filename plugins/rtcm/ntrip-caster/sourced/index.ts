@@ -69,8 +69,9 @@ export class SourcedMounts implements MountUsers {
 
   /** Many can be asked for at a time, as nothing is derived. */
   async check({ user, password }: Given, mount: string): Promise<Checked> {
+    if (!this.#source) return 'unavailable'
     try {
-      return await this.#source?.login(user, password, mount)
+      return await this.#source.login(user, password, mount)
     } catch (error) {
       this.#ctx.log.debug({ err: error }, 'a login could not be checked')
       return 'unavailable'
