@@ -30,7 +30,7 @@ const axes = ['east_m', 'north_m', 'up_m'] as const
 
 interface Found {
   live: LivePosition
-  /** It rests on corrections that nobody vouches for, and there is none without them. */
+  /** The position rests on corrections that nobody vouches for, and there is none without them. */
   unverified?: boolean
   /** The position by such corrections, which was left aside. */
   corrected?: LivePosition

@@ -53,7 +53,7 @@ export class Positions {
     return by === 'newest' ? this.#all.newest() : this.#all.result(now_ms)
   }
 
-  /** Those without another base; undefined where there are none any more. */
+  /** Position without corrections of another base; undefined: none is recent. */
   plain(now_ms: number, by: 'window' | 'newest'): LivePosition | undefined {
     if (now_ms - this.#plainAt_ms > stale_ms) return undefined
     return by === 'newest' ? this.#plain.newest() : this.#plain.result(now_ms)

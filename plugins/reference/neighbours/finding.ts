@@ -1,4 +1,4 @@
-/** What the vectors of the last hours say about this station's position. Pure. */
+/** Finding about this station's position from the vectors of the last hours. Pure. */
 import { causesOf, judgeNet, type NetReason } from 'rtk-base/baseline'
 import type { FrameName } from 'rtk-base/gnss'
 import type { Ecef, Enu, ErrorValues, NeighbourEffect, NeighbourState } from 'rtk-base/services'
@@ -26,7 +26,7 @@ export interface Finding {
   readonly measured: readonly Measured[]
   /** The offset may come from antennas or frames that differ: no reason to send nothing. */
   readonly isExplained: boolean
-  /** It is within the accuracy that is stated for the position. */
+  /** The offset is within the accuracy that is stated for the position. */
   readonly isStated: boolean
 }
 
@@ -52,7 +52,7 @@ const unknowns: Partial<Record<NetReason, string>> = {
   'no-majority': 'the neighbours that confirm the position are not more than those that contradict it',
 }
 
-/** What the station itself says of its position. */
+/** Position of the station as it announces it. */
 export interface Announced {
   readonly arp: Ecef
   /** 3D, 1 sigma, metres; undefined: unknown. */
@@ -169,7 +169,7 @@ export function confirmed(
 const fixedOf = (measured: readonly Measured[]) => measured.filter(({ status }) => status === 'fixed').length
 
 /**
- * What a finding does to the station. Vectors without integers may be wrong together in a storm of the ionosphere: they count when
+ * Effect of a finding on the station. Vectors without integers may be wrong together in a storm of the ionosphere: they count when
  * they are repeated, and never to hold.
  */
 export function effectOf(

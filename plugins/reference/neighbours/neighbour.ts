@@ -16,7 +16,7 @@ import type { Ecef } from 'rtk-base/services'
 import { describesAntenna } from './own-base.js'
 import { mostVectors, type Vector, valid_ms } from './vector.js'
 
-/** Its stream has stopped, if nothing came for so long, or for three intervals of its observations. */
+/** A neighbour's stream has stopped if nothing came for so long, or for three intervals of its observations. */
 const silent_ms = 30_000
 /** Observations of a full half minute must have come by then. */
 const useful_ms = 120_000
@@ -89,7 +89,7 @@ export class Neighbour {
     if (isLoss) this.#restarted(text)
   }
 
-  /** Its station ID or position keeps changing: two bases share the stream, or somebody plays. */
+  /** The neighbour's station ID or position keeps changing: two bases share the stream, or somebody plays. */
   isUnsteady(now_ms: number): boolean {
     const [first] = this.#changes
     return this.#changes.length === unsteady.times && first !== undefined && now_ms - first < unsteady.within_ms

@@ -125,7 +125,7 @@ export function antennaIn({ entries }: Antennas, typed: string, serial: string):
   )
 }
 
-/** Those whose code contains the text, in the order of their codes. */
+/** Antennas whose code contains the text, in the order of their codes. */
 export function antennasWith({ entries }: Antennas, text: string, limit: number): AntennaEntry[] {
   const wanted = plain(text)
   return entries.filter(({ type }) => plain(type).includes(wanted)).slice(0, limit)

@@ -229,7 +229,7 @@ export class Archive {
   async #prune(path: string, utc_ms: number): Promise<void> {
     const { bounds, onDelete } = this.#deps
     const hour = hourOf(utc_ms)
-    /** What cannot be deleted does not stop the rest. */
+    /** Files that cannot be deleted do not stop the rest. */
     const tried = new Set<string>()
     for (;;) {
       const hours = await this.#index.list(path)

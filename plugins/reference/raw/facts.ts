@@ -30,7 +30,7 @@ export function ownAntenna(ctx: PluginContext): OwnAntenna {
 }
 
 /**
- * What the header of a RINEX file says of the station: from its parameters, its receiver and its reference.
+ * Facts of the station for the header of a RINEX file: from its parameters, its receiver and its reference.
  * @param isCalibrated whether the table of antennas has the station's; undefined: there is no table
  */
 export function stationFacts(ctx: PluginContext, marker: string, isCalibrated: boolean | undefined): StationFacts {

@@ -12,7 +12,7 @@ export const hour_ms = 3_600_000
 
 /** A file of the archive. */
 export interface ArchivedHour {
-  /** Its first hour, UTC milliseconds. */
+  /** First hour of the file, UTC milliseconds. */
   readonly hour_ms: number
   /** 0; more where the clock was set back behind a closed file of that hour. */
   readonly part: number

@@ -33,7 +33,7 @@ export interface Digest {
   readonly md5: string
 }
 
-/** What an answer to HEAD says: the file by its digest, a file of its length, another file, one of unknown length. */
+/** Evidence of an answer to HEAD: the file by its digest, a file of its length, another file, one of unknown length. */
 export type Evidence = 'same' | 'length' | 'other' | 'unknown'
 
 /**

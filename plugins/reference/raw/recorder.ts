@@ -123,7 +123,7 @@ export class RawRecorder {
     this.#archive.append(bytes, utc_ms)
   }
 
-  /** The same comes every 30 s from each satellite. */
+  /** Ephemerides are repeated every 30 s by each satellite. */
   #ephemeris(bytes: Uint8Array, { recording }: Receiver): void {
     if (!this.#isOn || recording) return
     const now_ms = this.#ctx.clock.monotonic()

@@ -405,7 +405,7 @@ export class ReferenceStation implements ProcedureStatus {
     if (isUnconfirmed && this.#integrity?.suspicion) this.#run?.dispatch('move suspected')
   }
 
-  /** What a person had answered is open again: positions alone do not see a move below some metres. */
+  /** The suspicion that a person had answered is open again: positions alone do not see a move below some metres. */
   async #suspectAgain({
     evidence: text,
     distance_m: size_m = Number.POSITIVE_INFINITY,
@@ -442,7 +442,7 @@ export class ReferenceStation implements ProcedureStatus {
     void this.#suspectAgain(left)
   }
 
-  /** Another reference ends a suspicion, not the move away from this one. */
+  /** A new reference ends a suspicion, not the move away from the previous one. */
   #leave(reference: Reference | undefined): void {
     const { move, size_m, text } = this.#integrity?.suspicion ?? {}
     if (!reference || text === undefined) return

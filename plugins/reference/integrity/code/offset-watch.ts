@@ -78,7 +78,7 @@ const middleOf = (samples: readonly Sample[]): MeasuredOffset =>
         sigma_m: median(samples.map(({ sigma_m }) => sigma_m)),
       }
 
-/** Those after a time; the samples are in order. */
+/** Samples taken after `after_ms`; `samples` is in order of time. */
 function since(samples: Sample[], after_ms: number): Sample[] {
   let first = 0
   while (first < samples.length && samples[first].at_ms <= after_ms) first++

@@ -56,7 +56,7 @@ const zenithChange_m = 0.03
 const demands = {
   proven: { satellites: 6, share: 0.7, redundancy: 2 },
   unproven: { satellites: 10, share: 0.8, redundancy: 5, longest_s: 900 },
-  /** What a person has to settle needs more. */
+  /** A move, which a person has to settle, needs more. */
   moved: { satellites: 8, share: 0.8, redundancy: 4 },
 } as const
 /** Slips that no indicator shows must not look like a move: then fewer satellites than this share agree with an antenna that stayed. */
@@ -65,7 +65,7 @@ const still_m = 0.01
 
 /** A displacement is a move if it exceeds this number of sigmas and the least distance. */
 const move = { sigmas: 5, least_m: 0.1 } as const
-/** It stayed if, with the earlier outages, its displacement and this number of sigmas are within the limit, horizontally and vertically. */
+/** The antenna stayed if the displacement, earlier outages and this number of sigmas are within the limit, horizontally and vertically. */
 const stay = { sigmas: 3, most_m: 0.3 } as const
 
 /** `stayed` undefined: unknown. */

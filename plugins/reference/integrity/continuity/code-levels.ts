@@ -93,7 +93,7 @@ export class CodeLevels {
     this.#levels.set(id, level)
   }
 
-  /** Those that can be compared. */
+  /** Levels that can be compared. */
   get settled(): CodeLevel[] {
     return [...this.#levels.values()].filter(
       ({ samples, at_s }) => samples >= fewestSamples && this.#at_s - at_s <= unseen_s,

@@ -41,8 +41,8 @@ export const HandedMoment = Type.Object({ moment: Type.Unsafe<TrustedMoment>(Mom
 export type HandedMoment = Static<typeof HandedMoment>
 
 /**
- * What carrier phases show of an antenna over an outage. true: it stayed. A suspect: it moved. undefined: unknown. `pending`: unknown, but an
- * answer may come with the next epochs.
+ * Evidence of carrier phases on an antenna over an outage. true: it stayed. A suspect: it moved. undefined: unknown. `pending`: unknown,
+ * but an answer may come with the next epochs.
  */
 export type Carriage = true | Suspect | 'pending' | undefined
 

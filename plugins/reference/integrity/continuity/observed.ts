@@ -55,7 +55,7 @@ export function dispersion(constellation: Bridging, [first, second]: readonly [n
 const mask_deg = 10
 const radians = Math.PI / 180
 
-/** What an antenna at a place should measure of a satellite. */
+/** Expected measurement of a satellite by an antenna at a given place. */
 export interface Expected {
   /** With a standard troposphere, without ionosphere and the receiver's clock. */
   readonly range_m: number

@@ -7,7 +7,7 @@ import type { Move } from './report.js'
 
 /** An antenna whose samples of so many seconds lie together has arrived. */
 const arrived = { least_ms: 2_000, most_ms: 4_000, samples: 3, sigmas: 4 }
-/** It left again when every sample of 2 s is so far from those just before. */
+/** The antenna left again when every sample of 2 s is this far from the samples just before. */
 const again = { least_m: 0.01, noise: 3, sigmas: 5, before_ms: 5_000 }
 /** A stay that separates two moves; a shorter one is a pause on the way. */
 const stay_ms = 4_000
@@ -58,7 +58,7 @@ export class Departure {
    */
   readonly #isUnclear: boolean
   readonly #response: number
-  /** What comes now says nothing. */
+  /** The motion cannot be followed any more: later samples say nothing of it. */
   #isLost: boolean
   /** Of the last seconds, oldest first. */
   #samples: Sample[]

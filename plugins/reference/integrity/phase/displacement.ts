@@ -11,7 +11,7 @@ export interface Displacement {
   readonly up_m: number
   /** Formal standard deviations, from the residuals of the signals that agree. */
   readonly sigma: { readonly east_m: number; readonly north_m: number; readonly up_m: number }
-  /** Of the same, with what the axes have in common. */
+  /** Covariance of the three components. */
   readonly covariance: Covariance
   /** Satellites that agree with it. */
   readonly satellites: number
@@ -56,7 +56,7 @@ const demands = {
   moved: { least: 0.55, noise: { share: 1 / 2, sigmas: 1.4826 } },
   still: { least: 0.35, noise: { share: 1 / 3, sigmas: 2.322 } },
 } as const satisfies Record<string, Demand>
-/** Its residuals show too little of a satellite that is followed more than this. */
+/** Largest leverage that counts: above it, the residuals of a satellite show too little. */
 const mostLeverage = 0.99
 const absoluteRounds = 4
 const rejectingRounds = 4

@@ -112,7 +112,7 @@ export class Motion {
     return this.#settle(time_ms, position, stepNoise, bent_m)
   }
 
-  /** The same of an antenna that is on its way: its level stays where it was. */
+  /** Stores the position of an antenna that is on its way: its level stays where it was. */
   keep(time_ms: number, position: Displacement): void {
     if (this.#next - this.#first === capacity) this.#first++
     const slot = this.#next++ % capacity

@@ -83,13 +83,13 @@ export class PhaseWatch {
   #losing = false
   /** The satellites determined the position, and nothing has been reported since. */
   #isSeen = false
-  /** The same, and when that was last. */
+  /** Time at which the satellites last determined the position. */
   #seen_ms: number | undefined
   /** The antenna has left its place, until it is watched at its new one. */
   #departure: Departure | undefined
   /** The epochs of the new place are history: those before it only tell the way there. */
   #isRenewed = false
-  /** What a slow push did, since that is reported. */
+  /** Displacement by a slow push, since it is reported. */
   #crept: (Pushed & { readonly from_ms: number }) | undefined
   /** When the watch restarts after a slow push, or a step of a short history. */
   #renew_ms = Infinity

@@ -14,7 +14,7 @@ export interface Move {
   readonly covariance: Covariance
   /** In how many moves. */
   readonly moves: number
-  /** It is on the way, or was pushed so slowly that the phases have lost a part of it. */
+  /** The antenna is on the way, or was pushed so slowly that the phases have lost a part of the move. */
   readonly isLeast: boolean
   /** Since it left the place that this is measured from. */
   readonly age_s: number

@@ -39,7 +39,7 @@ export class Observer {
   #announced: boolean = false
   #epochAt_ms = Number.NEGATIVE_INFINITY
   #positionAt_ms = Number.NEGATIVE_INFINITY
-  /** Its observations paused while it was a base: a move that the phases show since then is one from the reference. */
+  /** Observations paused while the receiver was a base: a move that the phases show since then is one from the reference. */
   #paused = false
 
   constructor(deps: ObserverDeps, course: Course, actions: Actions) {

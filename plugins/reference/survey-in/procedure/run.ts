@@ -40,7 +40,7 @@ export class Run implements Course {
     return this.#state
   }
 
-  /** What a person asked for, until it is done or the receiver is lost. */
+  /** Wish of a person, until it is done or the receiver is lost. */
   get asked(): ProcedureWish | undefined {
     return this.#asked
   }

@@ -184,7 +184,7 @@ export class SurveyStep {
     return run?.wantsPlain === true || (receiver.resetAmbiguities === undefined && run?.wantsInitialisation === true)
   }
 
-  /** Its result can be used. */
+  /** The survey-in has a result that can be used. */
   done(): void {
     const { integrity, references, reports, surveyor } = this.#deps
     const { result } = surveyor

@@ -11,7 +11,7 @@ import { type Reference, signatureOf } from './reference.js'
 import { SavedPositions } from './saved.js'
 
 /**
- * What a change makes of the chosen reference. `restated`: the same position of the antenna in other words, e.g. rounded or in another
+ * Effect of a change on the chosen reference. `restated`: the same position of the antenna in other words, e.g. rounded or in another
  * announced frame.
  */
 export type ReferenceChange = 'none' | 'restated' | 'another'

@@ -15,7 +15,7 @@ export interface AccuracyModel {
   floor_s: number
   /** 1 sigma, 3D, that no averaging takes away, metres. */
   bias_m: number
-  /** The same, growing with the distance to the source of the corrections, parts per million. */
+  /** Growth of the bias with the distance to the source of the corrections, parts per million. */
   bias_ppm: number
 }
 

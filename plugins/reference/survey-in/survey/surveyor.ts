@@ -111,17 +111,17 @@ export class Surveyor {
     return this.#run
   }
 
-  /** One runs, was interrupted, or was asked for. */
+  /** A survey-in runs, was interrupted, or was asked for. */
   get isWanted(): boolean {
     return this.asked !== undefined || this.#run !== undefined
   }
 
-  /** Its result, when that may be used; else that of the one before it. */
+  /** Result of the newest survey-in when it may be used; else the reference before it. */
   get reference(): Reference | undefined {
     return this.result ?? this.#previous
   }
 
-  /** Its result, when that may be used. */
+  /** Result of the newest survey-in, when it may be used. */
   get result(): Reference | undefined {
     const { state, mean, acc_m, corrected, t, by, count, elapsed_s, allowUse, datum, rtcm } = this.#ended
     const usable = state === 'complete' || (state === 'incomplete' && allowUse)
