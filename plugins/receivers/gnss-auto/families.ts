@@ -5,7 +5,7 @@ export interface Family {
   readonly maker: string
   /** The plugin that drives it. */
   readonly plugin: string
-  /** It asks for the version, and changes nothing. */
+  /** The question asks for the version, and changes nothing. */
   readonly question: Uint8Array
   /** Whether only a receiver of this family sends such a frame. */
   shows(frame: Frame): boolean

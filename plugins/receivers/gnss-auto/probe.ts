@@ -2,7 +2,7 @@ import { type Frame, Framer } from 'rtk-base/gnss'
 import { type BytePort, type Edges, pause } from 'rtk-base/link'
 import { bauds, type Family, families, framings } from './families.js'
 
-/** What sends by itself is recognised by that alone. */
+/** A receiver that sends by itself is recognised without a question. */
 const listen_ms = 400
 /** After the questions; the slowest answer recorded took 0.3 s. */
 const answer_ms = 900

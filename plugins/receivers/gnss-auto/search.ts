@@ -120,7 +120,7 @@ export class Search {
     return !source || source.link === 'offline'
   }
 
-  /** Its driver stays, with all that integrity knows of the antenna, unless a receiver names itself at another port. */
+  /** The driver stays, with all that integrity knows of the antenna, unless a receiver names itself at another port. */
   async #lookBeside(): Promise<void> {
     const ports = this.#places().filter((port) => port !== this.#port)
     const { receivers, reasons } = await this.#probe(ports)

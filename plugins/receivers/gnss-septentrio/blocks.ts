@@ -27,7 +27,7 @@ const fixes: Readonly<Record<number, GpsFix>> = {
   ...{ 7: 'rtk-fixed', 8: 'rtk-float', 10: '3d' },
 }
 const twoDimensions = 0x80
-/** Those with corrections of a base, of SBAS or of a service. */
+/** Modes with corrections of a base, of SBAS or of a service. */
 const correctedModes = new Set([2, 4, 5, 6, 7, 8, 10])
 const sbasMode = 6
 

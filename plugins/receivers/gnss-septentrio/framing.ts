@@ -28,7 +28,7 @@ export interface Reply {
   readonly kind: ':' | ';' | '!' | '?' | '-'
   /** The command that it answers, or why that was refused; '' for a part of a listing. */
   readonly echo: string
-  /** What follows, such as the state after a command. */
+  /** Lines after the first, such as the state after a command. */
   readonly lines: readonly string[]
   /** The port at which it answers: `USB1`. */
   readonly port: string

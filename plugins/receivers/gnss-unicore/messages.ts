@@ -47,7 +47,7 @@ export function versionOf(line: string): Version | undefined {
   return { module, firmware, hardware, serial }
 }
 
-/** What `MODE` answers; a base that this driver did not make is as one that surveys. Undefined: the line is something else. */
+/** Mode that `MODE` answers; a base that this driver did not make is as one that surveys. Undefined: the line is something else. */
 export function modeOf(line: string): ReceiverTarget | { mode: 'survey-in' } | undefined {
   const [, mode, words = ''] = /^#MODE,[^;]*;MODE (ROVER|BASE|HEADING2?|MOVINGBASE)\b([^,]*)/.exec(line) ?? []
   if (mode === undefined) return undefined

@@ -30,7 +30,7 @@ export class AntennaWatch {
     return this.#report
   }
 
-  /** It is short or open. */
+  /** The antenna input is short or open. */
   get fails(): boolean {
     return fails(this.#report.status)
   }

@@ -79,7 +79,7 @@ export class Observed implements Reception {
     return this.#ctx.clock.monotonic()
   }
 
-  /** The same without the time the event loop was blocked. Limits of silence are measured with it. */
+  /** Monotonic time without the time the event loop was blocked. Limits of silence are measured with it. */
   awake_ms(): number {
     return this.#awake.monotonic()
   }

@@ -26,7 +26,7 @@ const parts: Readonly<Record<Member, string>> = {
 export interface OutputSettings {
   /** Names of the parameters. */
   readonly names: readonly string[]
-  /** What was chosen; undefined: nothing. */
+  /** Chosen output; undefined: nothing was chosen. */
   chosen(): ReceiverOutput | undefined
 }
 
@@ -122,7 +122,7 @@ const Output = Type.Object(
   { description: 'As chosen, or as the receiver is configured; left out: unknown' },
 )
 
-/** What the page needs to offer only what works. */
+/** The page's route: which satellites and messages the receiver can switch, so that only those are offered. */
 export function outputRoute(ctx: PluginContext, { chosen }: Pick<OutputSettings, 'chosen'>): void {
   ctx.http.route({
     method: 'GET',

@@ -81,7 +81,7 @@ export const navPvt = layout({
   },
 })
 
-/** The same of the second solution, which knows nothing of the time mode's reference. HPG 1.30 and later, not on the X20P. */
+/** Second solution, which does not use the time mode's reference. HPG 1.30 and later, not on the X20P. */
 export const nav2Pvt = layout({ ...navPvt, name: 'NAV2-PVT', cls: 0x29 })
 
 export const navHpPosEcef = layout({
