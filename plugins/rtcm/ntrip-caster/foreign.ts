@@ -9,7 +9,7 @@ import { RelayedMount } from './relayed.js'
 
 /** A base that was silent for so long, or for three intervals of its observations, makes room for another push to its mountpoint. */
 const replaced_ms = 10_000
-/** The same for the end of its connection. */
+/** A connection whose base was silent for so long, or for three intervals of its observations, is ended. */
 const ended_ms = 60_000
 const look_ms = 5_000
 

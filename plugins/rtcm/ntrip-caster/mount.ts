@@ -15,9 +15,9 @@ export interface Rover {
   readonly chunked: boolean
   /** UTC seconds, 0 without a credible clock. */
   readonly since: number
-  /** It has the position of the base: nothing else goes out before. */
+  /** The rover has the position of the base: nothing else goes out before. */
   primed: boolean
-  /** Its reported position and the time of the report (monotonic ms). */
+  /** Position that the rover reported, and the time of the report (monotonic ms). */
   gga?: { position: Gga; at_ms: number; distance_m: number | undefined }
 }
 
@@ -35,7 +35,7 @@ export interface MountPoint {
   /** A foreign base: this station has not verified what it sends. */
   readonly unverified: boolean
   readonly contents: Contents
-  /** Who may use it. */
+  /** Logins that may use the mountpoint. */
   readonly logins: MountLogins
   /** NTRIP 2 without chunks, for clients that cannot decode them. */
   readonly plainV2?: boolean

@@ -21,7 +21,7 @@ export const InheritedRover = Type.Object({
   chunked: Type.Boolean(),
   since: Type.Number(),
   known: Type.Optional(Type.Object({ position: Type.String(), sequence: Type.Number() })),
-  /** Its newest GGA: it may send only one. */
+  /** Newest GGA of the rover: it may send only one. */
   gga: Type.Optional(Type.String({ maxLength: longestLine })),
 })
 

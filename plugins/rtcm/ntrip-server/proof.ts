@@ -193,7 +193,7 @@ interface Row {
   readonly misc: string
 }
 
-/** What the source table says about a mountpoint. */
+/** State of a mountpoint in the caster's source table. */
 export function tableState(
   rows: readonly Row[],
   mount: string,

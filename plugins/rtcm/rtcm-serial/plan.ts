@@ -60,7 +60,7 @@ export const steps: readonly Step[] = [
   ...[2, 5, 10, 15, 30].map((epoch_s) => step(1, true, epoch_s, 10, `GPS each ${epoch_s} s`)),
 ]
 
-/** What a step sends to old rovers. */
+/** Text of a step for old rovers: the legacy messages that it sends. */
 export const legacyText = ({ text }: Step): string =>
   text.replace('MSM4', '1004 and 1012').replace(/, (Galileo|BeiDou)/g, '')
 

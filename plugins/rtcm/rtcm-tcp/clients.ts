@@ -41,7 +41,7 @@ export class Clients {
     }
   }
 
-  /** They connect again, and get other messages. */
+  /** Clients connect again, and get other messages. */
   restart(): void {
     for (const client of this.#connected) client.destroy()
   }

@@ -26,7 +26,7 @@ export interface Peer {
   readonly ip: string
   unsent_bytes(): number
   write(bytes: Uint8Array): void
-  /** It takes nothing for 30 s. */
+  /** The peer takes nothing for 30 s. */
   stuck(): void
 }
 

@@ -15,7 +15,7 @@ interface Reference {
 /** The basis of the gate. `receiver`: no verdict yet, the receiver's own mode counts. */
 type Verdict = { kind: 'receiver' } | { kind: 'trusted'; reference: Reference } | { kind: 'held'; reason: string }
 
-/** What the operator's settings hold RTCM back for. */
+/** Condition for which the operator's settings hold RTCM back. */
 export type Held = Reception['held'] | 'neighbours'
 const heldReasons: Readonly<Record<Exclude<Held, ''>, string>> = {
   antenna: 'the antenna is short or open (option antennaHold)',

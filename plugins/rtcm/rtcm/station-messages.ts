@@ -31,7 +31,7 @@ export class StationMessages {
     return frame.type === 1005 ? withHeight(frame, this.#deps.antenna().height) : frame
   }
 
-  /** They are due with the next 1005 or 1006: the gate opens, or something else was entered. */
+  /** Station messages are due with the next 1005 or 1006: the gate opens, or something else was entered. */
   restart(): void {
     this.#sent_ms = Number.NEGATIVE_INFINITY
   }

@@ -130,7 +130,7 @@ interface Shown {
 export class Subscribers {
   readonly #deps: SubscriberDeps
   readonly #all = new Set<Subscription>()
-  /** Those that take epochs; apart from the others, so that no frame passes them. */
+  /** Clients of epochs: apart from the subscriptions, so that no frame passes them. */
   readonly #listed = new Set<Listed>()
 
   constructor(deps: SubscriberDeps) {

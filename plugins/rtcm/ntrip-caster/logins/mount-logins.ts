@@ -1,4 +1,4 @@
-/** Who may use a mountpoint: by the station's own logins, or by those of the service `mount-source`. */
+/** Logins of a mountpoint: the station's own, or those of the service `mount-source`. */
 import type { MountLogin } from 'rtk-base/services'
 import type { Asker, Given, StoredLogins } from './stored.js'
 

@@ -38,7 +38,7 @@ export class StoredLogins {
   readonly #key: string
   readonly #most: number
   #all: Record<string, Login> = {}
-  /** Those that wait are connections, of which an address has few. */
+  /** Checks that wait are not limited: each belongs to a connection, of which an address has few. */
   readonly #check = new PasswordCheck(cost, {})
   /** One change after the other: each starts from the result of the previous one. */
   readonly #changes = new Mutex()

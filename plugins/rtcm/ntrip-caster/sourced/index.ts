@@ -133,7 +133,7 @@ export class SourcedMounts implements MountUsers {
     return found && this.#mountOf(found)
   }
 
-  /** Those of the source table. One without rovers is made for the moment. */
+  /** Mountpoints of the source table. One without rovers is made for the moment. */
   offered(): SourcedMount[] {
     return [...(this.#source?.offered() ?? [])].map((one) => this.#mounts.get(one.name) ?? this.#make(one))
   }
@@ -162,7 +162,7 @@ export class SourcedMounts implements MountUsers {
     return new SourcedNear(this.#ctx, found, this, (base) => this.#mountOf(base) as SourcedBase)
   }
 
-  /** Another version of the source: rovers stay connected. */
+  /** A new version of the source is there: rovers stay connected. */
   #replace(source: MountSource): void {
     // Bases first: they may serve rovers of a mountpoint that chooses.
     const mounts = [...this.#mounts.values()].sort((one) => (one instanceof SourcedBase ? -1 : 1))
