@@ -12,7 +12,7 @@ export interface Evidence {
 export interface Entity {
   readonly name: string
   readonly platform: 'sensor' | 'binary_sensor'
-  /** Its value; undefined: it is not known. */
+  /** Value of the entity; undefined: not known. */
   read(evidence: Evidence): unknown
   /** As Home Assistant names it: `device_class`, `unit_of_measurement`, `state_class`, `icon`. */
   readonly facts: Readonly<Record<string, string>>

@@ -90,7 +90,7 @@ export class CommandRequests {
   }
 }
 
-/** What a payload asks for: the text of a command, or an action with its input; undefined: neither. */
+/** Request of a payload: the text of a command, or an action with its input; undefined: neither. */
 export function requestOf(payload: Buffer): string | CommandObject | undefined {
   const text = payload.toString('utf8').trim()
   if (text === '' || payload.length > commandLimit) return undefined

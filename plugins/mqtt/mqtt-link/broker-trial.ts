@@ -49,7 +49,7 @@ export class BrokerTrial {
     } else if (old !== undefined) await this.#forget()
   }
 
-  /** What a change to `next` stores in the same batch. */
+  /** Entries that a change to `next` stores in the same batch. */
   writes(next: Broker, { source, wasUp }: BrokerChange): Record<string, Broker | undefined> {
     // Not started yet: an interrupted trial stays as it is stored.
     if (this.#now === undefined) return {}

@@ -6,7 +6,7 @@ export interface Failure {
   text: string
   /** The broker is not dialled again for a long time: it would do the same. */
   isBreach?: true
-  /** Another client with the same id has the session now. */
+  /** The session was taken over by another client with the same ID. */
   isTakenOver?: true
   /** The broker ended an accepted session of MQTT 3.1.1, whose brokers cannot say why: a take-over looks like this, too. */
   isEndedUnexplained?: true

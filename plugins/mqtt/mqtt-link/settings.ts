@@ -33,6 +33,6 @@ export interface LinkEvents {
   message(message: MqttInbound): void
   /** The broker answered. @param address the station's own, of that connection */
   alive(address: string): void
-  /** It is decided which identity stays in use. */
+  /** The identity that stays in use is decided. */
   settled(): void
 }

@@ -16,7 +16,7 @@ export interface PublisherSettings {
   signed(): boolean
 }
 
-/** What follows a publication. */
+/** Publications that follow that of an epoch. */
 interface Companions {
   readonly listed: ListedTopic
   readonly ephemerides: Ephemerides

@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import { disk, readRecord } from 'rtk-base/files'
 import { Identity, type Pem, requireCertificate } from './identity.js'
 
-/** What the files hold. */
+/** Contents of the identity files. */
 export interface ReadFiles {
   /** Missing and invalid files are left out. */
   usable: Identity

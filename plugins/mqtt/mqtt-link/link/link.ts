@@ -103,7 +103,7 @@ export class BrokerLink {
     return this.#state === 'up' ? this.#session : undefined
   }
 
-  /** Another name for each session, from the moment that it was announced. */
+  /** Name of the session, from the moment that it was announced; each session has another one. */
   get sessionName(): string | undefined {
     const { session } = this
     return session !== undefined && session === this.#announced?.session ? this.#announced.name : undefined

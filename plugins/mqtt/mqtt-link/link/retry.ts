@@ -7,7 +7,7 @@ import { SharedSerial } from './shared-serial.js'
 export const waits = { first_ms: 1_000, longest_ms: 60_000, spread: [0, 1] } as const
 /** A broker that floods the station does it again, and the link may be paid for by volume. Another broker is tried at once. */
 const breachWaits = { first_ms: 900_000, longest_ms: 21_600_000 } as const
-/** Another station has the same serial number: each attempt ends the session of the other one. */
+/** Two stations have the same serial number: each attempt ends the session of the other one. */
 const sharedWaits = { first_ms: 300_000, longest_ms: 3_600_000 } as const
 /** A session that held for this long was a good one: after its loss the back-off starts again. */
 const stable_ms = 30_000
@@ -22,7 +22,7 @@ export class Retry {
   readonly #breaches = new Backoff(breachWaits)
   readonly #shared = new Backoff(sharedWaits)
   readonly #serial: SharedSerial
-  /** They keep the station disconnected on purpose. */
+  /** Holds keep the station disconnected on purpose. */
   readonly #holds = new Set<{ reason: string }>()
   #upSince_ms = 0
   #logged = ''
@@ -33,7 +33,7 @@ export class Retry {
     this.#serial = new SharedSerial(ctx)
   }
 
-  /** Another station would be thrown off the broker: a network that comes up is no reason for another attempt. */
+  /** The serial number is shared: each attempt throws the other station off the broker, so a network that comes up is no reason for one. */
   get isShared(): boolean {
     return this.#serial.isShared
   }

@@ -29,7 +29,7 @@ export class SharedSerial {
     return this.#isShared
   }
 
-  /** Another client took over the session. */
+  /** The session was taken over by another client. */
   takenOver(): void {
     const { clock, errors, serial } = this.#ctx
     const now_ms = clock.monotonic()

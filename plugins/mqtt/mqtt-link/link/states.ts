@@ -14,7 +14,7 @@ export type LinkEvent =
   | 'dead'
   /** The back-off elapsed, or a network came up. */
   | 'due'
-  /** Another broker, another identity. */
+  /** The broker or the identity was changed. */
   | 'reconnect'
   /** The DISCONNECT of a planned reconnect was sent. */
   | 'left'

@@ -39,7 +39,7 @@ const answers: Readonly<Record<string, string | readonly [string, string, string
   pingreq: 'PINGRESP',
 }
 
-/** It may be anything: a web server, a caster. */
+/** The peer is no broker; it may be anything: a web server, a caster. */
 class NoBroker extends Error {}
 
 /** Follows the packets of a byte stream by their fixed headers, however the bytes are split. Pure. */
