@@ -28,7 +28,7 @@ const serversOf = (dns: string) =>
     .filter((one) => one !== '')
 
 /**
- * What is wrong, and with which entry; undefined: nothing.
+ * Fault of an entry, and which entry it is; undefined: none.
  * @param others addresses of the machine's other interfaces
  */
 export function faultOf(

@@ -31,7 +31,7 @@ const plainTtl_s = 10
 export const most_bytes = 9_000
 /** Per second; more is a flood and is not read. */
 export const mostPackets = 200
-/** The same for the time that packets take: names that point to names that point to names are dear to read. */
+/** Time that packets may take, per second: names that point to names that point to names are dear to read. */
 const mostWork_ms = 50
 /** Of all kinds in a packet; a name of a few bytes may stand for a long one each time. */
 const mostRecords = 256

@@ -1,4 +1,4 @@
-/** What is done to an interface: it may take the station off the air, and it has an end. */
+/** Actions on an interface: they may take the station off the air, and end within a limit. */
 import { type PluginContext, RtkError } from 'rtk-base/plugin'
 import { mqttLink, type NetworkInterface } from 'rtk-base/services'
 import { hasAddress } from './roles.js'

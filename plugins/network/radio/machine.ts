@@ -32,7 +32,7 @@ async function readStart(path: string): Promise<string | undefined> {
   }
 }
 
-/** Those of the plugin simulated-machine. Rejects with RTK_ERR_UNAVAILABLE while it is not there. */
+/** Programs and files of the plugin simulated-machine. Rejects with RTK_ERR_UNAVAILABLE while it is not there. */
 export function simulatedMachine({ services }: Pick<PluginContext, 'services'>): RadioMachine {
   const there = () => {
     const found = services.find(simulatedRadio)

@@ -13,9 +13,9 @@ export interface OwnAccessPointDeps {
   interface(): NetworkInterface | undefined
   /** The channel that the wanted profile gets on this interface. */
   channel(one: NetworkInterface, wanted: AccessPointProfile): number
-  /** It is started on this interface. */
+  /** The access point is started on this interface. */
   starting(name: string): void
-  /** Another attempt is due. */
+  /** A further attempt is due. */
   due(): void
 }
 

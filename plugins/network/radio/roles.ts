@@ -27,7 +27,7 @@ export function rolesOf(interfaces: readonly NetworkInterface[], only: string): 
 
 export const takesTurns = ({ accessPoint, station }: Roles) => accessPoint?.name === station?.name
 
-/** It has an address that others than its neighbours know: IPv4, or IPv6 beyond the link. DHCP may still be slow then. */
+/** The interface has an address that others than its neighbours know: IPv4, or IPv6 beyond the link. DHCP may still be slow then. */
 export const hasAddress = ({ ip4, ip6 }: Pick<NetworkInterface, 'ip4' | 'ip6'>) =>
   ip4.length > 0 || ip6.some(({ address }) => !/^fe[89ab]/i.test(address))
 

@@ -160,7 +160,7 @@ export function scanText(found: readonly ScannedNetwork[]): string {
     .join('\n')
 }
 
-/** The same for a program. Names are untrusted: as they are on the air. */
+/** Networks of a scan for a program. Names are untrusted: as they are on the air. */
 export const scanList = (found: readonly ScannedNetwork[]) =>
   strongestOf(found).map(({ ssid, bssid, channel, rssi, auth }) => ({
     ...{ ssid, bssid, channel, signal_dbm: rssi, auth },

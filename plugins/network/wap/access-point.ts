@@ -67,7 +67,7 @@ export class AccessPoint {
   get radio(): Radio | undefined {
     return this.#radio
   }
-  /** It is up, with these settings. */
+  /** The access point is up, with these settings. */
   get isUp(): boolean {
     return this.#radio?.accessPoint.state === 'up' && this.#parameters.enabled.get() === 1
   }

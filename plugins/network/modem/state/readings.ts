@@ -4,7 +4,7 @@ import type { Access } from '../access.js'
 /** Live values are unknown if older than this; other values are constant, or settings. */
 const valid_ms: Partial<Record<ModemFact, number>> = { registration: 90_000, signal: 90_000, temperature: 300_000 }
 
-/** What is known of the modem now. */
+/** Current values of the modem, as far as they are known. */
 export class Readings {
   readonly #access: Access
 

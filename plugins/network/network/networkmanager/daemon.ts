@@ -22,7 +22,7 @@ const noDaemon =
   'NetworkManager is not running: start it (systemctl start NetworkManager); it is used as soon as it answers'
 
 export interface DaemonEvents {
-  /** Its objects, or whether it is there, changed. */
+  /** NetworkManager came or went, or its objects changed. */
   changed(): void
 }
 
@@ -192,7 +192,7 @@ export class Daemon {
     else if (this.#loaded && this.model.apply(signal)) this.#settle()
   }
 
-  /** Its objects changed. @param isOver its start has lasted long enough */
+  /** NetworkManager's objects changed. @param isOver its start has lasted long enough */
   #settle(isOver = false): void {
     const isStarting = this.model.of(rootPath, interfaces.root).Startup === true
     if (this.#starting && (isOver || !isStarting)) {

@@ -43,7 +43,7 @@ export class ObjectModel {
     return this.#objects.has(path)
   }
 
-  /** It was there not long ago. */
+  /** The object was there not long ago. */
   wasRemoved(path: string): boolean {
     return this.#removed.has(path)
   }

@@ -86,7 +86,7 @@ export class WiredProfiles {
     return textOf(model.of(active, names.active).Id) === profileId('eth', name)
   }
 
-  /** It has a cable and is not switched off: a new profile is for now. Otherwise the daemon takes it when the port comes up. */
+  /** The device has a cable and is not switched off: a new profile is for now. Otherwise the daemon takes it when the port comes up. */
   #isUsed(device: string): boolean {
     const { State, Autoconnect } = this.#daemon.model.of(device, names.device)
     const state = deviceStates[numberOf(State)] ?? 'unavailable'

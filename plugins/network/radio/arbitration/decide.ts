@@ -42,7 +42,7 @@ export interface Decision {
   readonly join: boolean
   /** A scan for the uplink's network is due now. */
   readonly scan: boolean
-  /** It is too early: nothing is touched. */
+  /** The network daemon is still starting: nothing is touched. */
   readonly wait: boolean
   /** For a person. */
   readonly why: string

@@ -64,7 +64,7 @@ export const RadioMemory = Type.Object({
   isFresh: Type.Boolean(),
   /** Joins that failed in a row: their back-off. */
   tries: Type.Integer(),
-  /** Those among them in which the network was there, since the last window. */
+  /** Failed joins in which the network was there, since the last window. */
   failures: Type.Integer(),
   wrongPasswords: Type.Integer(),
   /** Windows in which the access point kept the radio because of a wrong password, since a join succeeded. */
@@ -125,7 +125,7 @@ export function emptyMemory(now_ms: number): RadioMemory {
 
 export const hour_ms = 3_600_000
 
-/** Those of the last hour. */
+/** Departures of the last hour. */
 export const recentDepartures = ({ departures }: RadioMemory, now_ms: number): number[] =>
   departures.filter((at_ms) => at_ms > now_ms - hour_ms)
 

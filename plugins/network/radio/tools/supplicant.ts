@@ -49,7 +49,7 @@ export class Supplicant {
     return path
   }
 
-  /** Its configuration fields are texts: `s "128"`, one a line. */
+  /** Configuration fields of wpa_supplicant are texts: `s "128"`, one a line. */
   async #properties(path: string, names: readonly string[]): Promise<(number | undefined)[]> {
     const lines = (await this.#busctl(['get-property', service, path, interfaceOf, ...names])).split('\n')
     return names.map((_name, index) => {

@@ -18,11 +18,11 @@ export const loginLimits = {
   /** Attempts, with any answer: a late or lost one may have been a rejection. */
   gap: { most: 1, within_ms: 10_000 },
   automatic: { most: 7, within_ms: hour_ms },
-  /** The same, with the one that a person causes by setting a password. */
+  /** Automatic attempts, and the one that a person causes by setting a password. */
   withPerson: { most: 8, within_ms: hour_ms },
   /** Rejections of pairs that never worked. */
   rejections: { most: 8, within_ms: day_ms },
-  /** The same since the last login that worked: the tenth one blocks. */
+  /** Rejections since the last login that worked: the tenth one blocks. */
   sinceLogin: 9,
   /** A rejected pair is tried again after the first pause, then after twice as long each time. */
   pause: {

@@ -39,7 +39,7 @@ interface Attempt extends Stamp {
   readonly outcome: Static<typeof Outcome>
 }
 
-/** What is known of a pair, and when it was last tried. */
+/** State of a pair, and when it was last tried. */
 interface PairNote extends Stamp {
   /** A login with it has worked. */
   readonly worked: boolean

@@ -178,7 +178,7 @@ export class RouterLink {
     }
   }
 
-  /** The same without waiting for it: a failure is logged. */
+  /** Calls `turn` without waiting for it: a failure is logged. */
   schedule(label: string, work: (performer: Performer, signal: AbortSignal) => Promise<unknown>): void {
     this.turn(label, work).catch((error: unknown) => this.#report(error, label))
   }
@@ -194,7 +194,7 @@ export class RouterLink {
     this.#leave('silent', reason, 0)
   }
 
-  /** It goes away on purpose, and comes back. */
+  /** The router goes away on purpose, and comes back. */
   restarts(reason: string): void {
     this.#overdue_ms = this.#deps.ctx.clock.monotonic() + longestRestart_ms
     this.#leave('restart', reason, restart_ms)
@@ -302,7 +302,7 @@ export class RouterLink {
     this.#set(nextState(this.#state, 'loggedIn'), '')
   }
 
-  /** Its generation, by its firmware version, otherwise by its features. */
+  /** Generation of the router, by its firmware version, otherwise by its features. */
   async #identify(transport: Transport, candidate: Candidate, signal: AbortSignal): Promise<Connected> {
     // Once, with the credentials that worked.
     const renew = async (again: AbortSignal) => {

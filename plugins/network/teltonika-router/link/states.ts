@@ -6,13 +6,13 @@ export type LinkEvent =
   | 'loggedIn'
   /** No answer, or not from a router. */
   | 'silent'
-  /** The same, and it has had more time than a restart takes. */
+  /** No answer, and the router has had more time than a restart takes. */
   | 'overdue'
-  /** It rejects every login that may be tried now. */
+  /** The router rejects every login that may be tried now. */
   | 'rejected'
-  /** Its certificate is another one than the pinned one. */
+  /** The router's certificate is another one than the pinned one. */
   | 'otherCertificate'
-  /** It accepted a restart. */
+  /** The router accepted a restart. */
   | 'restart'
 
 /** States, events and next states; an event without an entry changes nothing. */

@@ -117,5 +117,5 @@ export const modemStatus = <O>(read: (modem: Fields) => O | undefined): Way<unde
 /** Modem objects of 7.x over ubus: `gsm.modem0`, and `vuci.*` of its first releases. */
 export const modem = 'gsm.modem0'
 export const mobile = 'vuci.network.mobile'
-/** Its mobile interface by the slot of the SIM in use; legacy routers have one for both. */
+/** Mobile interface by the slot of the SIM in use; legacy routers have one for both. */
 export const mobileSection = (slot: string) => `mob1s${slot}a1`

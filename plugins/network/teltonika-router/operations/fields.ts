@@ -1,4 +1,4 @@
-/** What an answer says, as a map of field paths: the first path that has a value counts. */
+/** Fields of an answer, as a map of field paths: the first path that has a value counts. */
 import { networkOf, packetServiceOf, plmnOf, slotOf, tenthsOf } from './modem-values.js'
 import { type Fields, fieldOf, isObject, isOn, macOf, textOf } from './parse.js'
 

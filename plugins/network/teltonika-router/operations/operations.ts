@@ -12,7 +12,7 @@ import type { Dialect } from './dialect.js'
 
 export interface SystemState {
   uptime_s: number
-  /** Its clock, epoch seconds. */
+  /** Clock of the router, epoch seconds. */
   time_s: number
 }
 
@@ -133,7 +133,7 @@ export interface Way<I, O> {
   readonly poll?: { readonly calls: readonly Call[]; readonly every_ms: number; readonly most_ms: number }
   /** The calls are independent: they go out in one request where the router takes that. */
   readonly together?: boolean
-  /** It writes: an alternative is only tried if the router lacks this operation. */
+  /** The way writes: an alternative is only tried if the router lacks this operation. */
   readonly writes?: boolean
   /** Not every router understands it: it is not tried again where another way worked after it had failed. */
   readonly isTrial?: boolean

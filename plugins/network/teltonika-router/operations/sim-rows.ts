@@ -34,7 +34,7 @@ const apnPath = (slot: string) => `/api/interfaces/config/${mobileSection(slot)}
 /** REST has the settings of the SIM below the modem from 7.06 on. */
 const simPaths = (modemId: string) => [`/api/sim_cards/config`, `/api/modems/${modemId}/sim_cards/config`] as const
 
-/** The same way by both of these paths. */
+/** One way for each of both paths. */
 const byBothPaths = <W>(way: (pathOf: (modemId: string) => string) => W): W[] =>
   ([0, 1] as const).map((which) => way((modemId) => simPaths(modemId)[which]))
 

@@ -17,7 +17,7 @@ export interface ArrivalDeps {
   readonly facts: RouterFacts
   /** How the ping reboot is to be. */
   pingReboot(): PingReboot
-  /** Another router than before. */
+  /** A router with another MAC address answers. */
   replaced(): void
 }
 

@@ -2,7 +2,7 @@ import type { EventSource, PluginContext } from 'rtk-base/plugin'
 import type { ModemFact } from 'rtk-base/services'
 import type { Output } from '../operations/operations.js'
 
-/** What is known of the router: facts have the names of the operations that read them. */
+/** Facts of the router have the names of the operations that read them. */
 export type FactOf = ModemFact | 'version' | 'board' | 'deviceName' | 'system' | 'accessPoint' | 'modems' | 'ipBlock'
 
 /** Facts of the modem, in the order in which they are read: settings belong to the SIM that was read before them. */
@@ -51,12 +51,12 @@ export class RouterFacts {
     if (isOfModem(name)) this.onModemFact.emit(name)
   }
 
-  /** It is read again soon. */
+  /** The fact is read again soon. */
   outdate(name: FactOf): void {
     this.#at_ms.delete(name)
   }
 
-  /** Another router, or another SIM. */
+  /** The router or its SIM was replaced. */
   clear(names: readonly FactOf[] = [...this.#known.keys()]): void {
     for (const name of names) {
       this.#known.delete(name)

@@ -37,7 +37,7 @@ const absent_ms = 10 * minute_ms
 const modemRetry_ms = 30_000
 /** A modem that restarts is not asked anything for so long. */
 const modemBoot_ms = 30_000
-/** They belong to the SIM in use. */
+/** Facts that belong to the SIM in use. */
 const ofSim = ['registration', 'apn', 'operatorSelection'] as const
 
 const isOfModem = (name: Polled) => (modemFacts as readonly Polled[]).includes(name)

@@ -81,7 +81,7 @@ export class CertificatePin {
     await this.#store.set(stored, { ...pin, url: this.#url })
   }
 
-  /** Another one was seen. */
+  /** A certificate other than the pinned one was seen. */
   saw(pin: Pin): void {
     this.#waiting = pin
   }
