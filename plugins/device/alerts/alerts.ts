@@ -40,7 +40,7 @@ export class Alerts {
   #batches: Batches
   #part: Part = 'follows'
   #begun_ms = 0
-  /** What the service said last: counts while its plugin is being replaced. */
+  /** Newest alerts of the service: they count while its plugin is being replaced. */
   #fleet: readonly Alert[] = []
   #saveAgainAt_ms = Number.POSITIVE_INFINITY
   #isLoading = false
@@ -250,7 +250,7 @@ export class Alerts {
     }
   }
 
-  /** What is shown by an instance that does not lead: what the leading one has stored. */
+  /** An instance that does not lead shows what the leading one has stored. */
   async refresh(): Promise<void> {
     if (this.#part !== 'follows') return
     const state = await this.#keeper.load()

@@ -45,7 +45,7 @@ export class VersionCheck {
     this.#deps = deps
   }
 
-  /** Whoever asks meanwhile gets the same answer. @throws RTK_ERR_UNAVAILABLE, RTK_ERR_FETCH_…, RTK_ERR_IMAGE… */
+  /** Callers during a check get the same answer. @throws RTK_ERR_UNAVAILABLE, RTK_ERR_FETCH_…, RTK_ERR_IMAGE… */
   run(): Promise<CheckedVersion> {
     this.#running ??= this.#check().finally(() => {
       this.#running = undefined

@@ -3,7 +3,7 @@ import type { Before } from './memory.js'
 
 /** Signs of health of a version on trial. */
 export interface Signs {
-  /** Its own HTTP server answers. */
+  /** HTTP server of the version answers. */
   control: boolean
   /** RTCM goes out. */
   rtcm: boolean

@@ -26,7 +26,7 @@ export interface FolderInstaller extends Installer {
   abandon(): Promise<void>
   /** A slot with an unreported failed trial. */
   givenUp(): Promise<string | undefined>
-  /** It was reported. */
+  /** The failed trial was reported. */
   reported(): Promise<void>
 }
 

@@ -25,7 +25,7 @@ const Pending = Type.Object({
   // Where another program installs it, and the machine has to restart:
   /** The start of the machine during which it was installed. */
   boot: Type.Optional(Type.String()),
-  /** It was installed to its end. */
+  /** The installation was completed. */
   installed: Type.Optional(Type.Boolean()),
   /** How often the service was started on trial. */
   starts: Type.Optional(Type.Integer()),

@@ -66,7 +66,7 @@ export class Progress {
     this.show('rebooting', 100)
   }
 
-  /** Another update may begin. */
+  /** The next update may begin. */
   release(): void {
     this.#isRunning = false
   }

@@ -121,7 +121,7 @@ function* storedIn(text: string): Generator<StoredEntry> {
   }
 }
 
-/** Those from one time to another; the first has how everything was then, so that it can be read without the ones before. */
+/** Entries from one time to another; the first holds the whole situation, so that it can be read without the ones before. */
 export async function* between(
   all: AsyncIterable<RecordEntry>,
   from_ms: number,

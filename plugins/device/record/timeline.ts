@@ -104,7 +104,7 @@ class Bands {
   }
 }
 
-/** What the counts of a minute say about a time in it when the gate was open. */
+/** Cause for a time in a minute when the gate was open, from the minute's counts. */
 function counted(
   { epochs, gap, interrupted, rovers, links }: RecordMinute,
   isWhole: boolean,

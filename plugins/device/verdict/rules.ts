@@ -23,7 +23,7 @@ export interface Facts {
   errors: readonly Omit<StationError, 'text' | 't'>[]
   /** Of the GNSS procedure, or how the receiver is connected; undefined: nothing runs a receiver. */
   status: string | undefined
-  /** What a person asked for and the station is doing. */
+  /** Wish of a person that the station is carrying out. */
   asked?: ProcedureWish | undefined
   antenna: AntennaStatus
   interfered: boolean | undefined
@@ -69,7 +69,7 @@ const stopped = (facts: Facts) => !facts.isSending
 /** Readings that come and go with single satellites and pulses; verdict-watch.ts waits until they last. */
 export const isFew = (satellites: number | undefined): boolean => satellites !== undefined && satellites < fewSatellites
 
-/** What comes before the first RTCM: what a person asked for, else the step, by the status of the procedure. */
+/** Findings before the first RTCM: by the wish of a person, else by the status of the procedure. */
 const beginnings: Readonly<Record<string, string>> = {
   survey: 'a survey-in was started: it begins with the next good position',
   confirmed: 'the position was confirmed: it is checked, then corrections go out',
@@ -296,7 +296,7 @@ export const rules: readonly Rule[] = [
   ['neighbours-note', 'fit', ({ neighbours }) => contradictionOf(neighbours, 'notes')],
 ]
 
-/** What the peers of an output are to a person, by the plugin. */
+/** Names of an output's peers for a person, by the plugin. */
 const peers: Readonly<Record<string, string>> = { 'ntrip-server': 'the caster', 'rtcm-tcp': 'the TCP address' }
 
 /** @param more outputs that failed beside it */

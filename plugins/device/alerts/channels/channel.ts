@@ -2,7 +2,7 @@ import type { NoticeContent } from '../rules/notice.js'
 
 /** A notice as channels send it. */
 export interface Message extends NoticeContent {
-  /** The same in every attempt, so that a receiver can tell a repetition. */
+  /** Every attempt has the same ID, so that a receiver can tell a repetition. */
   readonly id: string
   /** UTC seconds; 0 unknown. */
   readonly t_s: number

@@ -173,7 +173,7 @@ export class Outbox {
     }
   }
 
-  /** It is back: what waited for it follows at once. */
+  /** The channel is back: the notices that waited for it follow at once. */
   #resume(channel: string): void {
     if (!this.#away.delete(channel)) return
     for (const notice of this.#waiting(channel)) {

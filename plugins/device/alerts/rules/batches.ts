@@ -28,7 +28,7 @@ const Listed = Type.Object({
 })
 const What = Type.Enum(['begin', 'worse', 'repeat', 'end'])
 
-/** What began (or ended) together: it goes into one notice. */
+/** Alerts that began (or ended) together: they go into one notice. */
 export const Batch = Type.Object({
   what: What,
   kind: text,
@@ -88,7 +88,7 @@ export class Batches {
     else this.#exceed(kind, severity === 'critical', now_ms)
   }
 
-  /** What waits follows the alerts: it gets their newest texts, and what no longer holds is not told. */
+  /** Waiting batches follow the alerts: they get their newest texts, and alerts that no longer hold are left out. */
   revise(ledger: Ledger, now_ms: number): void {
     if (this.#batches.length === 0) return
     const byAlert = new Map(ledger.entries.map((entry) => [nameOf(entry.alert), entry]))

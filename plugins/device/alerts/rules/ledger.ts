@@ -145,13 +145,13 @@ export class Ledger {
       if (isIn(entry.alert)) this.#entries.set(key, { ...entry, told_ms: undefined })
   }
 
-  /** It ended before its begin was told: nobody knows of it. */
+  /** The alert ended before its begin was told: nobody knows of it. */
   withdrawBegin(key: string, now_ms: number): void {
     const entry = this.#entries.get(key)
     if (entry) this.#entries.set(key, { ...entry, state: 'lapsed', at_ms: now_ms, told_ms: undefined })
   }
 
-  /** It came back before its end was told: it goes on. @param severity that was told */
+  /** The alert came back before its end was told: it is active again. @param severity that was told */
   withdrawEnd(key: string, severity: Alert['severity'], now_ms: number): void {
     const entry = this.#entries.get(key)
     if (!entry) return
@@ -167,7 +167,7 @@ export class Ledger {
     return true
   }
 
-  /** Those that were told. */
+  /** Entries that were told. */
   stored(): StoredEntry[] {
     return this.entries.flatMap(({ alert, state, at_ms, flaps, told_ms, acknowledged }) => {
       if (state !== 'active' && state !== 'ending') return []

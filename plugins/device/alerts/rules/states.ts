@@ -3,11 +3,11 @@
 export type AlertState =
   /** Reported by its source, for too short a time for a notice. */
   | 'pending'
-  /** It ended before it had held long enough. */
+  /** The alert ended before it had held long enough. */
   | 'lapsed'
-  /** It holds, and a notice tells of it. */
+  /** The alert holds, and a notice tells of it. */
   | 'active'
-  /** Its source does not report it any more, for too short a time for the all-clear. */
+  /** The source does not report the alert any more, for too short a time for the all-clear. */
   | 'ending'
 
 export type AlertEvent =
@@ -17,7 +17,7 @@ export type AlertEvent =
   | 'missing'
   /** The state has lasted for `hold_s`. */
   | 'held'
-  /** It came and went so often that this alone is worth a notice. */
+  /** The alert came and went so often that this alone is worth a notice. */
   | 'flapped'
 
 export type Next = {

@@ -53,7 +53,7 @@ const ownErrors: Readonly<Record<string, string>> = {
   store: 'disk',
 }
 
-/** What is wrong, without whom it is about. */
+/** Alert without the station that it is about. */
 type Found = Pick<Alert, 'severity' | 'text' | 'advice' | 'since_s'> & { readonly kind: AlertKind }
 
 export function stationAlerts(facts: StationFacts): Alert[] {

@@ -21,7 +21,7 @@ export class Rauc implements BundleInstaller {
     return this.#booted?.name ?? ''
   }
 
-  /** Its name in the boot loader. */
+  /** Name of the booted slot in the boot loader. */
   get partition(): string {
     return this.#booted?.bootName || this.running
   }

@@ -9,9 +9,9 @@ const service = 'de.pengutronix.rauc'
 const installerInterface = 'de.pengutronix.rauc.Installer'
 const propertiesInterface = 'org.freedesktop.DBus.Properties'
 const object = { destination: service, path: '/' }
-/** It reads a whole bundle to answer what is in it. */
+/** RAUC reads a whole bundle to answer what is in it. */
 const call_ms = 60_000
-/** It reports each step; the longest one writes a whole file system. */
+/** RAUC reports each step; the longest one writes a whole file system. */
 const silence_ms = 10 * 60_000
 
 export interface RaucSlot {
@@ -25,7 +25,7 @@ export interface RaucSlot {
 export interface Completion {
   /** 0: installed. */
   result: number
-  /** It had begun to write to a slot. */
+  /** RAUC had begun to write to a slot. */
   hasWritten: boolean
 }
 

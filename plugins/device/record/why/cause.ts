@@ -1,5 +1,5 @@
 /**
- * What keeps RTCM from going out, found in a situation: the predicates of the explanation (answer.ts) and the one cause of the
+ * Causes that keep RTCM from going out, found in a situation: the predicates of the explanation (answer.ts) and the one cause of the
  * timeline (timeline.ts). Both say the same, as both look here. Pure.
  */
 import type { RecordValue } from 'rtk-base/schemas'
@@ -14,7 +14,7 @@ export const isSpoofed = ({ spoofed }: RecordValue): boolean => spoofed === true
 
 /** A plugin that starts or stops is on its way: a restart of the service takes all of them through it. */
 export const isPluginFaulty = ({ state }: RecordValue): boolean => !/^(stopped|starting|stopping)$/.test(text(state))
-/** It lacks a service: that of a failed plugin is the cause. */
+/** The plugin lacks a service: that of a failed plugin is the cause. */
 export const isPluginWaiting = ({ state }: RecordValue): boolean => state === 'waiting'
 
 export interface Cause {
