@@ -8,7 +8,7 @@ import { EventClient, type PageEvent } from './event-client.js'
 export const topics = ['document', 'satellites', 'survey', 'log', 'panels', 'texts'] as const
 export type Topic = (typeof topics)[number]
 
-/** Those of a query; every one when it names none. @returns undefined when one of them is not known */
+/** Topics of a query; every topic when it names none. @returns undefined when one of them is not known */
 export function topicsOf(want: unknown): ReadonlySet<Topic> | undefined {
   if (want === undefined || want === '') return new Set(topics)
   const names = String(want).split(',')
@@ -46,7 +46,7 @@ interface News {
   readonly texts: PageEvent | undefined
 }
 
-/** What lies under the drawings of the pages: '' for none. */
+/** Map under the drawings of the pages: '' for none. */
 export interface MapServer {
   readonly tiles: string
   readonly attribution: string

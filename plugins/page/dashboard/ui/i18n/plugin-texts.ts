@@ -21,9 +21,9 @@ function verdictText(verdict: Verdict, part: 'why' | 'advice'): string {
   const end = part === 'why' ? '' : '.advice'
   return sentence(textFor(`reason.${why_code}${end}`, values) ?? errorPart(why_code, values, end) ?? verdict[part])
 }
-/** What is wrong, or that nothing is. */
+/** Reason of the verdict, or that nothing is wrong. */
 export const whyText = (verdict: Verdict): string => verdictText(verdict, 'why')
-/** What to do about it; '' for nothing, and where buttons do it. */
+/** Advice of the verdict; '' for none, and where buttons do it. */
 export const adviceText = (verdict: Verdict): string =>
   isMoved(verdict.code) || isMoved(verdict.why_code) ? '' : verdictText(verdict, 'advice')
 
@@ -39,7 +39,7 @@ export const movedText = ({ code, values }: StationError, verdict: Verdict | und
 
 export const labelOf = ({ name, title }: Pick<Parameter, 'name' | 'title'>): string =>
   textFor(`setting.${name}`) ?? title
-/** What a setting is for; '' if its label says it. */
+/** Help of a setting; '' if its label says it. */
 export const helpOf = ({ name, schema }: Pick<Parameter, 'name' | 'schema'>): string =>
   textFor(`setting.${name}.help`) ?? schema.description ?? ''
 /** @param part a field of a setting that has several */

@@ -127,7 +127,7 @@ export type NetworkName = 'eth' | 'wap' | 'sta' | 'modem'
 export interface NetworkFact {
   readonly network: NetworkName
   readonly isUp: boolean
-  /** Its address or name; '' unknown. */
+  /** Address or name of the network; '' unknown. */
   readonly text: string
 }
 

@@ -21,7 +21,7 @@ const isOff = ({ state }: { state: string }) => state === 'off'
 type Look = (document: Json, state: OutputFact['state']) => Omit<OutputRow, 'output'>
 
 const count = (document: Json, via: string) => roversOf(document).filter((one) => one.via === via).length
-/** Its settings are the switch: without them it is off. */
+/** An output whose settings are its switch: without them it is off. */
 const setIn =
   (to: string): Look =>
   (_document, state) => ({ state: state === 'off' ? 'unset' : state, to })

@@ -18,7 +18,7 @@ export function loginTroubles(
   }
 }
 
-/** Another name than those that exist: `rover-1`, `rover-2`, … */
+/** A new name beside those that exist: `rover-1`, `rover-2`, … */
 export function freeName(names: readonly string[]): string {
   let n = 1
   while (names.includes(`rover-${n}`)) n += 1

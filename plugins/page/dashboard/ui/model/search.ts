@@ -1,7 +1,7 @@
 /** Search over pages and settings. Pure. */
 export interface SearchEntry {
   readonly title: string
-  /** What else people call it, in the language of the page; for a setting its key and description. */
+  /** Other words of people for the entry, in the language of the page; for a setting its key and description. */
   readonly words: string
   /** Labels, units and help of the page or the setting: found last. */
   readonly text: string

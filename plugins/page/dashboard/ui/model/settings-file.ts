@@ -13,7 +13,7 @@ export interface SettingsFile {
 export interface LoadedSettings {
   /** Of the station that saved it; '' unknown. */
   readonly serial: string
-  /** What would change here, in the order of the parameters. */
+  /** Values that would change here, in the order of the parameters. */
   readonly changes: ReadonlyMap<string, unknown>
   /** Names that this station does not have, which the whole file is refused for; '' where none is near. */
   readonly unknown: readonly { readonly name: string; readonly meant: string }[]

@@ -59,7 +59,7 @@ export function kindOfCause(code: string): CauseKind {
 /** Causes that their sentence alone does not explain. */
 const isDetailed = /^(gate-|procedure-|plugin$|service-(failed|blocked)$)/
 
-/** What the station itself says of it, such as the reason of a gate; it is in the station's language. */
+/** Details that the station gives of a cause, such as the reason of a gate; in the station's language. */
 export function detailOf({ cause, values = {} }: Span): string {
   if (causeOf(cause) && !isDetailed.test(cause)) return ''
   const texts = [values.plugin, values.reason ?? values.text].filter((one) => typeof one === 'string' && one !== '')
@@ -113,7 +113,7 @@ export interface Outage {
   readonly kind: CauseKind
   /** Causes in the order in which they came, each once; what only passed by is left out. */
   readonly bands: readonly Band[]
-  /** It is not over. */
+  /** The outage is not over. */
   readonly isPresent: boolean
 }
 

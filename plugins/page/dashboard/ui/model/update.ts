@@ -16,7 +16,7 @@ export interface UpdateNow {
   readonly percent: number
   /** Why the last one does not run; '' when none failed. */
   readonly failure: string
-  /** It ran, and the version before it was started again by itself; else it was refused before it ran. */
+  /** The update ran, and the version before it was started again by itself; else it was refused before it ran. */
   readonly isTakenBack: boolean
 }
 

@@ -1,4 +1,4 @@
-/** What the verdict means for who uses the corrections. Pure. */
+/** The verdict for people who use the corrections. Pure. */
 
 import { ecefToGeodetic } from '../../../../../runtime/lib/gnss/geodesy.js'
 import {

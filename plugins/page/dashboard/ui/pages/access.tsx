@@ -3,7 +3,7 @@ import { t } from '../i18n/index.js'
 import { PasswordForm } from '../parts/forms/password-form.js'
 import { session } from '../station/api.js'
 
-/** Who may look, and who may change. */
+/** Passwords of viewers and operators. */
 export function AccessPage() {
   const isClosed = session.value?.login === true
   return (

@@ -97,7 +97,7 @@ function Steps({ document }: { document: Json }) {
 
 const nextText = (step: GuideStep) => t('guide.next', { step: t(`guide.step.${step}`) })
 const isDone = ({ missing }: StepReport) => missing.length === 0
-/** What a person has to do comes before what the station does by itself. */
+/** Steps that a person has to do come before those that the station does by itself. */
 const firstOpen = (reports: readonly StepReport[]): GuideStep =>
   (reports.find((one) => stepState(one) === 'open') ?? reports.find((one) => !isDone(one)))?.step ?? 'network'
 const tones: Readonly<Record<StepState, ToneName>> = {
@@ -112,7 +112,7 @@ function Step(props: {
   number: number
   isOpen: boolean
   state: StepState
-  /** What the station found of it; '' while it is not done. */
+  /** Finding of the station for this step; '' while the step is not done. */
   found: string
   go: (step: GuideStep | undefined) => void
   children: ComponentChildren

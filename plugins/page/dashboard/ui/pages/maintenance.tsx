@@ -10,7 +10,7 @@ import { document$ } from '../station/live.js'
 
 const load = () => api.actions()
 
-/** What can be restarted, from the smallest to the largest, and what is lost for ever. */
+/** Restarts, from the smallest to the largest; then resets, which lose data for ever. */
 const restarts: readonly (readonly [action: string, title: TextKey])[] = [
   ['reboot-receiver', 'maintenance.receiver'],
   ['reboot-modem', 'maintenance.modem'],

@@ -9,7 +9,7 @@ import { Clients, Rovers } from './links/clients.js'
 import { ForeignBases } from './links/foreign-bases.js'
 import { RoverLogins } from './links/rover-logins.js'
 
-/** Who takes the corrections, where they are, and how they log in. */
+/** Rovers that get the corrections, their positions and their logins. */
 export function RoversPage() {
   const document = document$.value
   if (!document) return <p>{t('app.connecting')}</p>

@@ -114,7 +114,7 @@ function SourceForm(props: { stored: CorrectionSource; save: (sent: SentSource) 
   )
 }
 
-/** What the test found, and what to do. */
+/** Result of the test, with its advice. */
 function Answer({ tested: { code, distance, messages, mount, ok, text } }: { tested: SourceTested }) {
   const known = word('source.test', code)
   return (

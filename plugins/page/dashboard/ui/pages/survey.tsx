@@ -96,7 +96,7 @@ function Now({ survey, document }: { survey: SurveyNow; document: Json }) {
   )
 }
 
-/** What ends the next survey-in, and a form to change it. */
+/** Limits that end the next survey-in, and a form to change them. */
 function Limits({ survey }: { survey: SurveyNow }) {
   const { value: parameters = [], again } = useLoaded(loadParameters)
   const suffix = survey.isCorrected ? '-corr' : ''

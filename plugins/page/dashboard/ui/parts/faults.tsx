@@ -6,7 +6,7 @@ import { isMoved } from '../model/moved.js'
 import { document$, verdict } from '../station/live.js'
 import { MovedAnswers } from './moved-answers.js'
 
-/** What is wrong, since when, and the page to fix it. A moved antenna is answered here. */
+/** Faults, since when they last, and the page to fix each. A moved antenna is answered here. */
 export function FaultList({ errors, document }: { errors: readonly StationError[]; document: Json }) {
   return (
     <ul class="list">
@@ -24,7 +24,7 @@ export function FaultList({ errors, document }: { errors: readonly StationError[
   )
 }
 
-/** What can be done about an error, here or on its page. */
+/** Remedy of an error, here or on its page. */
 export function Mend({ code, document }: { code: string; document: Json }) {
   if (isMoved(code)) return <MovedAnswers document={document} />
   const page = pageOf(code)
@@ -35,7 +35,7 @@ export function Mend({ code, document }: { code: string; document: Json }) {
   ) : null
 }
 
-/** What can be done about the reason of the verdict: an error, a move, or what only the verdict says. */
+/** Remedy of the verdict's reason: an error, a move, or a reason that only the verdict gives. */
 export function MendReason() {
   const document = document$.value
   const { code = '', why_code = code } = verdict.value ?? {}

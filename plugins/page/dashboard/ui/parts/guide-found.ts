@@ -1,4 +1,4 @@
-/** What the station found of a step of the guide that is done: nobody has to believe a tick. */
+/** Finding of the station for each step of the guide that is done: nobody has to believe a tick. */
 
 import { type Json, numberAt, textAt } from '../../../../../runtime/lib/page/ui/station/document.js'
 import { roversOf } from '../../../../../runtime/lib/page/ui/station/links.js'

@@ -125,7 +125,7 @@ export function NetworkStep({ document }: { document: Json }) {
 }
 
 const tones: Readonly<Record<OutputFact['state'], ToneName>> = { on: 'good', down: 'broken', off: 'idle' }
-/** Those with a switch and a number; casters with logins have a page of their own. */
+/** Outputs with a switch and a number; casters with logins have a page of their own. */
 const outputNames = /^(udp-|ntrip-caster-(en|port|mount)|mqtt-(en|host|port)$)/
 
 /** By which ways rovers get the corrections. */

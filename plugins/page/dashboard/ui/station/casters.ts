@@ -8,7 +8,7 @@ export const casterChecks = ['resolved', 'connected', 'tls', 'login', 'mount'] a
 export type CasterCheck = (typeof casterChecks)[number]
 export type CheckState = 'ok' | 'failed' | 'unknown'
 
-/** What a test of one caster found. */
+/** Result of a test of one caster. */
 export interface CasterTested {
   /** The caster accepts the push; `code` may warn all the same. */
   ok: boolean
@@ -26,7 +26,7 @@ export const casters = {
   test: (caster: SentCaster) => api.send<CasterTested>('POST', '/ntrip-server/test', { caster }),
 }
 
-/** What a test of a source of corrections found. */
+/** Result of a test of a source of corrections. */
 export interface SourceTested {
   /** Observations arrive; `code` may warn all the same. */
   ok: boolean

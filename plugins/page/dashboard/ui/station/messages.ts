@@ -8,7 +8,7 @@ export interface Hello {
   role: 'viewer' | 'operator'
   /** Address of map tiles with `{z}`, `{x}`, `{y}`; '' for none. */
   tiles: string
-  /** What its provider wants to stand under the map. */
+  /** Attribution that the provider of the map wants under it. */
   attribution: string
 }
 export interface SkySignal {

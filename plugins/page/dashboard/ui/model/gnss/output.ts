@@ -25,7 +25,7 @@ const parameters = {
 } as const
 export type Member = keyof typeof parameters
 export const members = Object.keys(parameters) as Member[]
-/** Those that are typed. */
+/** Members whose value is typed. */
 export const numbers = ['elevationMask_deg', 'referenceInterval_s', 'biasInterval_s'] as const
 export const parameterOf = (member: Member): string => parameters[member]
 
@@ -73,7 +73,7 @@ export function wrongOf(before: Entered, form: Entered): TextKey | '' {
 export const isWeak = (form: Entered): boolean =>
   form.constellations !== '' && !has(form, 'galileo') && !has(form, 'beidou')
 
-/** What saving costs, and what it weakens; in the order to read. */
+/** Notices of the cost of saving, and of what it weakens; in the order to read. */
 export function noticesOf(before: Entered, form: Entered): readonly TextKey[] {
   const changes = changesOf(before, form)
   if (Object.keys(changes).length === 0) return []

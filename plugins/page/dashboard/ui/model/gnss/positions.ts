@@ -34,7 +34,7 @@ export interface HistoryEntry extends Point {
 export interface HistoryRow extends HistoryEntry {
   /** To the reference of now, metres; undefined where there is none. */
   readonly away_m: number | undefined
-  /** It is the reference of now. */
+  /** The entry is the present reference. */
   readonly isPresent: boolean
 }
 
@@ -70,7 +70,7 @@ export function numberOf(text: string | undefined): number | undefined {
   return /^[+-]?\d+(\.\d+)?$/.test(plain) ? Number(plain) : undefined
 }
 
-/** What the entered position is the position of. */
+/** Points that an entered position may be of. */
 export const entryPoints = ['arp', 'marker', 'phase-centre'] as const
 export type EntryPoint = (typeof entryPoints)[number]
 

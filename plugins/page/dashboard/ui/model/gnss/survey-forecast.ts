@@ -79,6 +79,6 @@ export function roughly({ from_s, to_s }: Forecast): { from_s: number; to_s: num
   return { from_s: from, to_s: to <= from && Number.isFinite(to) ? round(from + 1, true) : to }
 }
 
-/** What a reference of this accuracy is good for: `map` rovers are right on any map, `near` to a few decimetres, `own` only to each other. */
+/** Purpose of a reference by its accuracy: `map` rovers are right on any map, `near` to a few decimetres, `own` only to each other. */
 export type Purpose = 'map' | 'near' | 'own'
 export const purposeOf = (acc_m: number): Purpose => (acc_m <= 0.1 ? 'map' : acc_m <= 0.5 ? 'near' : 'own')

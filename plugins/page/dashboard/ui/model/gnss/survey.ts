@@ -20,7 +20,7 @@ export interface SurveyNow {
   readonly maxtime_s: number
   readonly count: number
   readonly mean: Point | undefined
-  /** Its result may be used although it missed the target. */
+  /** The result may be used although it missed the target. */
   readonly isAllowed: boolean
   /** Share of the shortest time, and of the way to the target: 0 to 1. */
   readonly timeShare: number

@@ -111,7 +111,7 @@ function CasterRow(props: {
   push: Push | undefined
   /** The station sends no corrections now. */
   isIdle: boolean
-  /** It was added now. */
+  /** The caster was added now. */
   isNew: boolean
   change: (before: Caster, after: SentCaster | undefined) => Promise<void>
   edit: () => void

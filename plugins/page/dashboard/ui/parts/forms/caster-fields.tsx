@@ -5,7 +5,7 @@ import { type CasterForm, type CasterTroubles, cleanHost } from '../../model/cas
 
 export interface CasterFieldsProps {
   form: CasterForm
-  /** What is shown as wrong. */
+  /** Wrong entries to show, by field. */
   troubles: CasterTroubles
   set: (more: Partial<CasterForm>) => void
 }

@@ -59,7 +59,7 @@ const nothing: Typed = {
   name: '',
 }
 
-/** What the page finds wrong, by field. */
+/** Troubles that the page finds, by field. */
 function troublesOf(
   typed: Typed,
   reading: PositionReading,

@@ -20,7 +20,7 @@ export interface Setting {
 type ByName = ReadonlyMap<string, string>
 const without = (all: ByName, name: string): ByName => new Map([...all].filter(([of]) => of !== name))
 
-/** What is typed, and what the station refused of it. Another text is no longer the one that was refused. */
+/** Typed texts, and why the station refused them. A changed text is no longer the one that was refused. */
 export function useEntries() {
   const [entered, setEntered] = useState<ByName>(new Map())
   const [refused, setRefused] = useState<ByName>(new Map())
@@ -109,7 +109,7 @@ export function SettingForm(props: {
   )
 }
 
-/** What was refused that has no field here; the rest stands at its field. */
+/** Refusals of values that have no field here; the others stand at their fields. */
 export const refusalOf = ({ reasons }: ValuesRefused, shown: readonly { readonly name: string }[]): string =>
   [
     t('settings.refused'),

@@ -11,7 +11,7 @@ export interface Tried<Tested> {
   readonly running: '' | 'test' | 'save'
   readonly tested: Tested | undefined
   readonly trouble: string
-  /** What was tried is something else than what is in the fields now. */
+  /** The fields were changed since the test: its result is dropped. */
   forget(): void
   run(what: 'test' | 'save'): Promise<boolean>
 }

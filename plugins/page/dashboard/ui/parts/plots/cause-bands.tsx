@@ -49,7 +49,7 @@ export function drawnDay(from: number, to: number, bands: readonly Band[]): Draw
   }
 }
 
-/** Its label are the shares, which the legend has too. */
+/** Bands of causes; the label are the shares, which the legend has too. */
 export function CauseBands({ bands, from, to }: { from: number; to: number; bands: readonly Band[] }) {
   const drawn = drawnDay(from, to, bands)
   return <Bands {...drawn} label={drawn.legend.map(([, text]) => text).join(', ')} />
