@@ -80,7 +80,7 @@ export class Delivery {
   readonly #database: () => FleetDatabase
   /** `day serial` → counts that are not stored yet. */
   #waiting = new Map<string, Counts>()
-  /** What is being stored is neither waiting nor surely in the database: who reads then would miss it, or count it twice. */
+  /** Counts being stored are neither waiting nor surely in the database: a read would miss them, or count them twice. */
   readonly #turn = new Mutex()
 
   constructor(database: () => FleetDatabase) {

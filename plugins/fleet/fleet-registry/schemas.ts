@@ -1,4 +1,4 @@
-/** What the routes of the registry answer. */
+/** Answers of the registry's routes. */
 import type { FleetEvent, FleetStation } from 'rtk-base/services'
 import { type Static, Type } from 'typebox'
 

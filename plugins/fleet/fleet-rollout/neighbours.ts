@@ -4,7 +4,7 @@ import { isNear } from './steps.js'
 /** Shortest length of a degree of latitude, kilometres, on the sphere of `isNear` and somewhat less. */
 const degree_km = 111
 
-/** Those of unknown place come first, and are neighbours of each other alone. */
+/** Stations of unknown place come first, and are neighbours of each other alone. */
 const latitudeOf = ({ place }: FleetStation) => place?.lat ?? Number.NEGATIVE_INFINITY
 
 /** Which stations are near which. They are sorted by latitude once: of ten thousand stations there are fifty million pairs. */

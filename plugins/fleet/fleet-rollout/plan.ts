@@ -1,4 +1,4 @@
-/** What a rollout does to whom, and in which steps. */
+/** The plan of a rollout: its change, its stations and its steps. */
 import { badValue, censor, didYouMean, withoutSecrets } from 'rtk-base/plugin'
 import type { FleetStation } from 'rtk-base/services'
 import { type Static, Type } from 'typebox'

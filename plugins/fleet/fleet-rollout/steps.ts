@@ -1,5 +1,5 @@
 /**
- * What a rollout does next. Pure: it reads what is stored and what the stations say, and any instance that starts in the middle of it comes
+ * Next steps of a rollout. Pure: it reads what is stored and what the stations say, and any instance that starts in the middle of it comes
  * to the same answer.
  *
  * | state of a station | meaning | next |
@@ -19,15 +19,15 @@ import { isOpen, type Plan } from './plan.js'
 
 export type TargetState = 'waiting' | 'measuring' | 'asked' | 'proving' | 'done' | 'failed' | 'undone'
 
-/** What a station was like before it was changed. */
+/** State of a station before it was changed. */
 export interface Before {
   readonly version: string
   readonly errors: readonly string[]
-  /** It published RTCM over MQTT, so it must do so again. */
+  /** The station published RTCM over MQTT, so it must do so again. */
   readonly hadEpochs: boolean
-  /** Its position was contradicted by its neighbours already. Omitted in rollouts of earlier versions. */
+  /** The position was contradicted by the neighbours already. Omitted in rollouts of earlier versions. */
   readonly wasContradicted?: boolean
-  /** Its position was confirmed by its neighbours. Omitted in rollouts of earlier versions. */
+  /** The position was confirmed by the neighbours. Omitted in rollouts of earlier versions. */
   readonly wasConfirmed?: boolean
 }
 export interface Target {
@@ -70,7 +70,7 @@ export interface View {
 export type Action =
   | { readonly do: 'target'; readonly target: Target }
   | { readonly do: 'ask'; readonly target: Target }
-  /** It is told to go back. */
+  /** The station is told to go back. */
   | { readonly do: 'back'; readonly target: Target }
   | { readonly do: 'wave'; readonly wave: number }
   | { readonly do: 'end'; readonly state: 'stopped' | 'done'; readonly reason: string }
@@ -243,7 +243,7 @@ function isUnconfirmed({ serial, state, since_s, before }: Target, { position }:
   return judgement?.state !== 'agrees' || judgement.window_s < since_s
 }
 
-/** What is missing until a station has proved itself; '': nothing. */
+/** Reason why a station has not proved itself yet; '': it has. */
 function unproven({ serial, before }: Target, station: FleetStation | undefined, view: View): string {
   if (!station) return 'it is unknown'
   if (station.online !== 'online') return `it is ${station.online}`

@@ -97,7 +97,7 @@ export async function create(
   })
 }
 
-/** Those that are not over, the newest first. */
+/** Rollouts that are not over, the newest first. */
 export async function liveRollouts({ query }: Database): Promise<StoredRollout[]> {
   const rows = await query<RolloutRow>(
     `select ${rolloutColumns} from fleet_rollout where ended is null order by id desc limit 200`,

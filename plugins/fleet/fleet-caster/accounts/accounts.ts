@@ -30,7 +30,7 @@ export const accountSteps: readonly string[] = [
    create index fleet_caster_connection_account on fleet_caster_connection (account)`,
 ]
 
-/** What an account may do. */
+/** Rights and limits of an account. */
 export interface Terms {
   /** Empty: every mountpoint. */
   readonly mounts: readonly string[]
@@ -230,7 +230,7 @@ export class Accounts {
   }
 
   /**
-   * Its connections are ended on all instances: they log in again under the new terms.
+   * Connections of the account are ended on all instances: they log in again under the new terms.
    * @returns a new password if one was asked for; undefined: there is no such account
    */
   async change(

@@ -102,7 +102,7 @@ export class BaseFeed {
     this.#reason = this.#find()
   }
 
-  /** Those that got the newest epoch; before the first one, one for each mountpoint. */
+  /** Rovers that got the newest epoch; before the first one, one for each mountpoint. */
   get rovers(): number {
     return this.#feeds.size === 0 ? 0 : Math.max(this.#feeds.size, this.#written)
   }
@@ -112,12 +112,12 @@ export class BaseFeed {
     return this.#reason
   }
 
-  /** It sends good RTCM, with its position. */
+  /** The base sends good RTCM, with its position. */
   get isProven(): boolean {
     return this.#reason === '' && this.#compared !== '' && this.#newest_ms > Number.NEGATIVE_INFINITY
   }
 
-  /** It is observed for a minute, with or without rovers. */
+  /** The base is observed for a minute, with or without rovers. */
   warm(): void {
     if (this.#feeds.size > 0) return
     void this.#linger()

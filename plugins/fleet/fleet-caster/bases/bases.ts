@@ -122,7 +122,7 @@ export class Bases {
     yield* this.#labels?.keys() ?? []
   }
 
-  /** Those that may serve rovers. */
+  /** Bases that may serve rovers. */
   *offered(): Generator<BaseMount> {
     for (const { serial } of this.#stations.stations()) if (this.why(serial) === '') yield this.mount(serial)
   }

@@ -41,14 +41,14 @@ export class Signatures {
     return [...this.#signers].map(([serial, sequence]) => ({ serial, sequence }))
   }
 
-  /** Those that changed since the last call. */
+  /** Signers that changed since the last call. */
   changes(): SignerRow[] {
     const rows = [...this.#changed].map((serial) => ({ serial, sequence: this.#signers.get(serial) ?? 0 }))
     this.#changed.clear()
     return rows
   }
 
-  /** They could not be stored. */
+  /** Signers that could not be stored count as changed again. */
   changedAgain(rows: readonly SignerRow[]): void {
     for (const { serial } of rows) this.#changed.add(serial)
   }

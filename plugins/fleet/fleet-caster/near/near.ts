@@ -10,7 +10,7 @@ const look_ms = 5_000
 const tick_ms = 2_000
 /** One that sends no more GGA is looked at so often: other bases come and go. */
 const again_ms = 30_000
-/** Another base has to be nearer by so much, for so long: a rover between two bases is not moved back and forth. */
+/** The other base has to be nearer by so much, for so long: a rover between two bases is not moved back and forth. */
 const nearer_m = 1_000
 const nearerShare = 0.1
 const nearerFor_ms = 30_000

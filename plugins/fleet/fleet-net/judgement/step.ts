@@ -2,7 +2,7 @@
 import type { NetJudgement } from 'rtk-base/baseline'
 import type { Ecef, FleetJudgement } from 'rtk-base/services'
 
-/** What is stored of a base. */
+/** Judgement of a base as it is stored. */
 export interface StoredBase extends FleetJudgement {
   /** Neighbours whose vectors were used or left out. */
   readonly neighbours: readonly string[]

@@ -55,7 +55,7 @@ const unit = ({ x, y, z }: Ecef): Ecef => {
   return { x: x / length, y: y / length, z: z / length }
 }
 
-/** The same for a station each time, as a part of the Earth's radius. FNV-1a, and the finisher of MurmurHash3. */
+/** Shift of a station, always the same, as a part of the Earth's radius. FNV-1a, and the finisher of MurmurHash3. */
 function shiftOf(serial: string): [number, number] {
   let hash = 0x811c9dc5
   for (let at = 0; at < serial.length; at++) hash = Math.imul(hash ^ serial.charCodeAt(at), 0x01000193)

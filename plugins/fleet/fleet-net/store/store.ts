@@ -94,7 +94,7 @@ export async function finish(
   return true
 }
 
-/** Another instance may take them at once. */
+/** Leases are given up: another instance may take the pairs at once. */
 export async function release({ query }: Database, by: string): Promise<void> {
   await query(`update fleet_net_pair set leased_by = '', leased_until = 'epoch' where leased_by = $1`, [by])
 }

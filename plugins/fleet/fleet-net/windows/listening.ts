@@ -58,7 +58,7 @@ export class Listening {
     for (const end of this.#subscriptions) void end()
   }
 
-  /** What was found since then, monotonic ms. */
+  /** Trouble that was found since `from_ms`, monotonic ms; '' for none. */
   troubleSince(from_ms: number): Trouble {
     this.#compare()
     return this.#trouble_ms >= from_ms ? this.#trouble : ''

@@ -99,7 +99,7 @@ function intervalOf(document: Json): number {
   return all.length > 0 ? Math.min(...all) : 0
 }
 
-/** What the document says besides the verdict. */
+/** Facts of the document besides the verdict. */
 export function readDocument(document: Json): Facts {
   const errors = at(document, 'base.state.errors')
   const chosen = text(at(document, 'gnss.ref.chosen'))

@@ -37,7 +37,7 @@ const look_ms = 10_000
 const trusted_s = 1_500
 /** Documents of one station: so many at once, then one a second. To read one of 140 kB takes milliseconds. */
 const documentBurst = 20
-/** The same trouble of a station is recorded once in this time. */
+/** A repeated trouble of a station is recorded once in this time. */
 const troubleEvery_s = 3_600
 /** Of an entry of the record. */
 const mostText = 1_000
@@ -75,7 +75,7 @@ export class Registry implements Fleet {
   readonly #requests: Requests
   readonly #life: SignsOfLife
   readonly #asking: Asking
-  /** What the broker has kept of stations that are silent, or of which it has kept two verdicts: their next document decides. */
+  /** Verdicts that the broker has kept of silent stations, or two of one station: its next document decides. */
   readonly #doubted = new Map<string, Verdict>()
   readonly #troubles = new StationBudgets(1, troubleEvery_s)
   readonly #documents = new StationBudgets(documentBurst, 1)

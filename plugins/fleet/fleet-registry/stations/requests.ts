@@ -9,7 +9,7 @@ const owed_ms = 120_000
 /** Requests that wait for an answer, of this instance. */
 const mostWaiting = 2_000
 
-/** What a station refuses, by the status of its answer: as HTTP has it. */
+/** Refusals of a station, by the status of its answer: as HTTP has it. */
 const refusals: Readonly<Record<number, 'RTK_ERR_COMMAND_VALUE' | 'RTK_ERR_NOT_FOUND'>> = {
   400: 'RTK_ERR_COMMAND_VALUE',
   404: 'RTK_ERR_NOT_FOUND',
@@ -20,7 +20,7 @@ const mostErrors = 100
 
 type Answer = Awaited<ReturnType<Fleet['change']>>
 
-/** What a station answers to a change, of this shape whatever it sends. Undefined: it is no answer. */
+/** Answer of a station to a change, of this shape whatever the station sends. Undefined: the payload is no answer. */
 export function answerOf(payload: Buffer): Answer | undefined {
   const { result, leftover, errors } = (withoutSecrets(parseObject(payload)) ?? {}) as Record<string, unknown>
   const said = text(result)

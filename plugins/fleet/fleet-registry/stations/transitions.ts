@@ -2,7 +2,7 @@ import type { FleetEvent, FleetStation } from 'rtk-base/services'
 
 type Entry = Omit<FleetEvent, 't_s' | 'by'>
 
-/** What the record says about the step from one state of a station to the next. Pure. @param before undefined: it is new */
+/** Entries of the record for the step from one state of a station to the next. Pure. @param before undefined: the station is new */
 export function transitions(before: FleetStation | undefined, now: FleetStation): Entry[] {
   const { serial } = now
   const entries: Entry[] = []

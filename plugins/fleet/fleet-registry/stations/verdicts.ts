@@ -14,7 +14,7 @@ export const unheard: Omit<FleetStation, 'serial' | 'firstSeen_s' | 'seen_s'> = 
 
 export const verdictIn = ({ verdict = 'unknown', cause = '', why = '' }: Facts): Verdict => ({ verdict, cause, why })
 
-/** What the topic `state` says. */
+/** Facts that the topic `state` carries. */
 const ofState = ['verdict', 'cause', 'why', 'verdictSince_s', 'source', 'arp', 'place', 'reference', 'version']
 
 /** Both come from the topic `state`, by a clock that is set, and the one is of an earlier time. */
@@ -24,7 +24,7 @@ export const isOlder = (one: Facts, other: Facts): boolean =>
   (one.verdictSince_s ?? 0) > 0 &&
   (one.verdictSince_s ?? 0) < (other.verdictSince_s ?? 0)
 
-/** What was heard of a station since the start, unless it is older than what is stored: whatever differs from one that was never heard. */
+/** Facts heard of a station since the start, without those older than the stored ones: all that differ from a station never heard. */
 export const heardIn = (station: FleetStation, stored: FleetStation): Partial<FleetStation> => {
   const skipped = isOlder(station, stored) && !isWorse(station, stored) ? ofState : []
   return Object.fromEntries(

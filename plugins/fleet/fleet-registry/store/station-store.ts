@@ -26,7 +26,7 @@ const former_ms = 3_600_000
 const entryBurst = 60
 const entryEvery_s = 30
 
-/** What people set for a station; it wins over what the station says. */
+/** Name, group and labels that people set for a station; they win over what the station says. */
 export interface Given {
   readonly name: string
   readonly group: string
@@ -43,7 +43,7 @@ interface NewDocument {
   /** When it came. */
   readonly t_s: number
 }
-/** What the store needs of the registry. */
+/** The registry as the store uses it. */
 export interface Known {
   station(serial: string): FleetStation | undefined
   /** The tables are there: reads what is stored. Called again if it failed. */

@@ -35,7 +35,7 @@ database.waitReady.then(
 )
 `
 
-/** It is an optional package of rtk-base with files beside its code: so it is loaded from there, never bundled. */
+/** PGlite is an optional package of rtk-base with files beside its code: so it is loaded from there, never bundled. */
 function codeOfPackage(): string {
   const require = createRequire(realpathSync(process.argv[1] ?? __filename))
   try {

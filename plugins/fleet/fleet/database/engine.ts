@@ -13,7 +13,7 @@ export interface Engine {
 
 export interface EngineEvents {
   notified(channel: string, payload: string): void
-  /** It cannot be used any more. */
+  /** The engine cannot be used any more. */
   ended(reason: string): void
 }
 

@@ -1,4 +1,4 @@
-/** What the embedded database has is taken over by a PostgreSQL whose tables are new. */
+/** Takeover of the embedded database by a PostgreSQL whose tables are new. */
 import type { FleetQuery } from 'rtk-base/services'
 import type { Engine } from './engine.js'
 

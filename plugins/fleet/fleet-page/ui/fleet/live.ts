@@ -60,7 +60,7 @@ async function readAll(): Promise<void> {
   }
 }
 
-/** Who the reader is, and which parts there are. */
+/** Reads who the reader is, and which parts there are. */
 export async function readSelf(): Promise<void> {
   const [who, what, login] = await Promise.all([fleetApi.me(), fleetApi.about(), sessions.session()])
   batch(() => {

@@ -120,7 +120,7 @@ export function fittingView({ bounds }: Pick<Clusters, 'bounds'>, { width, heigh
   return { lat: latAt((north + south) / 2), lon: lonAt((west + east) / 2), zoom: Math.max(0, zoom) }
 }
 
-/** What the view shows, with a margin of half a mark. */
+/** Marks of the view, with a margin of half a mark. */
 export function marksOf({ index }: Clusters, view: View, { width, height }: Size): Mark[] {
   const world = worldOf(view)
   const [x0, y0] = [xOf(view.lon) * world - width / 2, yOf(view.lat) * world - height / 2]

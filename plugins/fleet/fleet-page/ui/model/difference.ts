@@ -1,4 +1,4 @@
-/** What changed between two documents of a station. Pure. */
+/** Differences of two documents of a station. Pure. */
 
 import type { Json } from '../../../../../runtime/lib/page/ui/station/document.js'
 import { lasting } from '../../../fleet-registry/stations/lasting.js'

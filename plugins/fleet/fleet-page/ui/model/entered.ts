@@ -1,4 +1,4 @@
-/** What people enter as one text: values of parameters, labels. Pure. */
+/** Entries of a person in one text: values of parameters, labels. Pure. */
 import type { Json } from '../../../../../runtime/lib/page/ui/station/document.js'
 
 /** A number, `true`, `false`, `null` and JSON as such; anything else is a text. */

@@ -14,7 +14,7 @@ const mostShown = 200
 const load = () => fleetApi.alerts()
 const loadNotices = () => fleetApi.notices()
 
-/** What people should hear of, and what they were told. */
+/** Alerts that hold, and the notices that were sent. */
 export function AlertsPage() {
   const alerts = useLoaded(load)
   const notices = useLoaded(loadNotices)

@@ -51,7 +51,7 @@ const acceptance: PageEntry = {
 }
 const unknown: PageEntry = { path: '', title: 'app.pageMissing', icon: 'unknown', load: () => () => null }
 
-/** What this reader can see. */
+/** Pages that this reader can see. */
 export const menu = (): PageEntry[] =>
   pages.filter(({ part, role }) => (part === undefined || hasPart(part)) && (role === undefined || may(role)))
 

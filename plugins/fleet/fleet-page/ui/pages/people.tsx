@@ -15,7 +15,7 @@ import { ShownOnce } from '../parts/shown-once.js'
 const load = () => fleetApi.people()
 const roles = ['viewer', 'operator', 'admin'] as const
 
-/** Who may log in, and what each may do. */
+/** People who may log in, and the role of each. */
 export function PeoplePage() {
   const people = useLoaded(load)
   const [name, setName] = useState('')

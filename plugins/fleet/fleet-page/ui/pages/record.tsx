@@ -17,7 +17,7 @@ const atOnce = 200
 /** Actions of people; the other kinds are reports of stations. */
 const actions = 'given,forgotten,change,command,rollout,account,person'
 
-/** What happened, and who did it. */
+/** Record of events, and who caused them. */
 export function RecordPage() {
   const [kind, setKind] = useState('')
   const [serial, setSerial] = useState('')

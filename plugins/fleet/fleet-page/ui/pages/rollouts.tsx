@@ -161,7 +161,7 @@ const targetTones: Readonly<Record<Target['state'], ToneName>> = {
   failed: 'broken',
   undone: 'warning',
 }
-/** What needs attention first. */
+/** States that need attention come first. */
 const order = [
   'failed',
   'undone',

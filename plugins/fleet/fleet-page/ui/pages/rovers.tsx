@@ -17,7 +17,7 @@ const again_ms = 5_000
 const load = () => fleetApi.rovers()
 const loadAccounts = () => fleetApi.accounts()
 
-/** Who and where the rovers are is not for viewers: they get empty fields, which need no columns. */
+/** Names and places of rovers are not for viewers: their fields are empty, which need no columns. */
 const named = <T,>(columns: Column<T>[]): Column<T>[] => (may('operator') ? columns : [])
 
 /** Rovers that are connected to the caster of the fleet, and their accounts. */

@@ -8,7 +8,7 @@ import { type FormerDocument, fleetApi } from '../fleet/api.js'
 import { t } from '../i18n/index.js'
 import { differencesOf } from '../model/difference.js'
 
-/** What changed in the settings, the identity or the reference of a station. */
+/** Changes in the settings, the identity or the reference of a station. */
 export function DocumentChanges({ serial, documentAt }: { serial: string; documentAt: number }) {
   const [isAll, setAll] = useState(false)
   const documents = useLoaded(useCallback(() => fleetApi.documents(serial), [serial, documentAt]))

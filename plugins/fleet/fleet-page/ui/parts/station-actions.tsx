@@ -9,7 +9,7 @@ import { may } from '../fleet/live.js'
 import { t } from '../i18n/index.js'
 import { enteredValue, linesOf, textOfLines } from '../model/entered.js'
 
-/** What an operator does with a station. All of it is in the record. */
+/** Actions of an operator on a station. All of them are in the record. */
 export function StationActions({ station }: { station: StationDetail }) {
   const { serial } = station
   return (
