@@ -82,7 +82,7 @@ async function run(
   }
 }
 
-/** What happens to a station, once it is fit. */
+/** Begins the incident of a station, once it is fit. */
 function happen(ctx: PluginContext, { serial, incident }: DemoStation, known: Fleet, offline: AbortController): void {
   ctx.log.info({ serial, incident }, 'an incident begins at a simulated station')
   if (incident === 'offline') {

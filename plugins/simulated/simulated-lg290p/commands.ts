@@ -1,7 +1,7 @@
 /** The commands of an LG290P: sentences whose answers have the same name. */
 import { isMessage, isStored, numbers, type Settings, writeRate, writeStored } from './settings.js'
 
-/** What commands do with the receiver. */
+/** The receiver as commands use it. */
 export interface CommandTarget {
   readonly settings: Settings
   readonly runningMode: 'rover' | 'base'

@@ -45,7 +45,7 @@ const family = {
   stated_m: { east: 0.9, north: 1, up: 1.8 },
   shapes: { settings: Settings, own: Own },
 }
-/** It writes flash. */
+/** The receiver writes its flash for so long. */
 const saving_ms = 300
 const uart_baud = 460_800
 const longestLine = 512

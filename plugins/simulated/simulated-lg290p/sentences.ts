@@ -1,4 +1,4 @@
-/** What an LG290P says in an epoch, in its order (recorded; before the first fix, and a base that knows its place: assumed). */
+/** Sentences of an LG290P in an epoch, in its order (recorded; before the first fix, and a base that knows its place: assumed). */
 import { ecefToGeodetic, encodeNmea } from 'rtk-base/gnss'
 import type { Ecef } from 'rtk-base/services'
 import type { Epoch, Solution, Track } from 'rtk-base/simulation'
@@ -18,7 +18,7 @@ export interface SentenceInput {
   readonly tracks: readonly Track[]
   readonly solution: Solution
   readonly undulation_m: number
-  /** Its place as a base. */
+  /** Place of the receiver as a base. */
   readonly reference: Ecef | undefined
   readonly survey: SurveyState
 }
@@ -140,7 +140,7 @@ const nmea = (text: string): Uint8Array => encodeNmea(text)
 /** GSA and GSV come once a second at any rate. */
 const oncePerSecond = new Set(['GSA', 'GSV'])
 
-/** What comes before the RTCM. @param isDue of a message */
+/** Sentences that come before the RTCM. @param isDue of a message */
 export function sentences(input: SentenceInput, isDue: (message: string) => boolean): Uint8Array[] {
   const isWholeSecond = input.epoch.utc_ms % 1000 === 0
   return Object.entries(writers).flatMap(([name, write]) =>

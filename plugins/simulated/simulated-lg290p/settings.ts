@@ -52,7 +52,7 @@ const isOneOf = (value: string, allowed: readonly string[]) => allowed.includes(
 const isWhole = (value: string, most: number) => /^\d+$/.test(value) && Number(value) <= most
 const isNumber = (value: string) => value !== '' && Number.isFinite(Number(value))
 
-/** What is stored for values that were written; undefined: wrong parameters. */
+/** Stored form of written values; undefined: wrong parameters. */
 const accept: Readonly<Record<string, (values: readonly string[]) => string[] | undefined>> = {
   PQTMCFGRCVRMODE: (values) => (isOneOf(values[0] ?? '', [...roverModes, baseMode]) ? [...values] : undefined),
   PQTMCFGSVIN: ([kind = '', seconds = '', acc = '', ...place]) => {
@@ -127,7 +127,7 @@ export function writeRate(
   return true
 }
 
-/** What has an effect at once and is one number. */
+/** Settings that have an effect at once and are one number. */
 export const numbers: Readonly<
   Record<string, { read(settings: Settings): string; write(settings: Settings, value: number): boolean }>
 > = {

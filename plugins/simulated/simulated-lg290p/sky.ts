@@ -37,7 +37,7 @@ interface System {
   readonly talker: string
   /** In GSA. */
   readonly id: number
-  /** What is added to the number of a satellite. */
+  /** Offset that is added to the number of a satellite. */
   readonly add: number
   /** Of GSV, in its order. */
   readonly signals: readonly string[]

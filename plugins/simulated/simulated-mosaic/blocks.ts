@@ -16,9 +16,9 @@ export interface BlockInput {
   readonly tracks: readonly Track[]
   readonly solution: Solution
   readonly undulation_m: number
-  /** Its place as a base. */
+  /** Place of the receiver as a base. */
   readonly reference: Ecef | undefined
-  /** It determines its place. */
+  /** The receiver determines its place. */
   readonly isSurveying: boolean
   readonly uptime_s: number
   readonly jam_db: Model['jam_db']

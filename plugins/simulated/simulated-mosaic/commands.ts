@@ -1,7 +1,7 @@
 /** The ASCII commands of a mosaic and its replies (echo, state and prompt as recorded; refusals and the login: assumed). */
 import { isSetting, readSetting, type Settings, writeSetting } from './settings.js'
 
-/** What commands do with the receiver. */
+/** The receiver as commands use it. */
 export interface CommandTarget {
   readonly settings: Settings
   /** Whether this connection may use commands. */

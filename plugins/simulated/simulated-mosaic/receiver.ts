@@ -41,7 +41,7 @@ const family = {
   shapes: { settings: Settings, own: Own },
 }
 const longestLine = 2048
-/** Of its own place as a base: a few minutes, and no limit of accuracy. */
+/** Survey of its own place as a base: a few minutes, and no limit of accuracy. */
 const autoBase_s = 120
 
 /** Of the recording; SBAS, QZSS and NavIC have no satellites in this sky. */
@@ -50,7 +50,7 @@ const order: readonly Constellation[] = ['GPS', 'GLONASS', 'Galileo', 'QZSS', 'B
 const begun = (): Own => ({ survey: { seconds: 0, sum: { x: 0, y: 0, z: 0 } } })
 
 export class SimulatedMosaic extends CommandDevice<Settings, Own> implements CommandTarget {
-  /** Its USB has none. */
+  /** The USB port has no rate. */
   readonly baud: undefined
   isLoggedIn = false
   readonly #options: MosaicOptions

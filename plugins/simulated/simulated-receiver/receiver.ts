@@ -135,7 +135,7 @@ export class SimulatedZed extends SimulatedDevice<ReceiverSnapshot> {
     }
   }
 
-  /** Another program writes a key, through another port. */
+  /** A key is written by another program, through another port. */
   set(key: number, value: number): void {
     this.#configChanged(this.config.change(key, value))
   }

@@ -1,4 +1,4 @@
-/** Another base station under the same sky: the correction source of a corrected survey-in. */
+/** A second base station under the same sky: the correction source of a corrected survey-in. */
 import { offsetEnu } from 'rtk-base/gnss'
 import type { Edges } from 'rtk-base/link'
 import type { Dispose } from 'rtk-base/plugin'

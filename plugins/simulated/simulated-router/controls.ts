@@ -36,7 +36,7 @@ const limits = (first: string | undefined, second: string | undefined): [times: 
     ? [first === undefined ? Number.POSITIVE_INFINITY : Number(first), second ?? '']
     : [Number.POSITIVE_INFINITY, first]
 
-/** What the controls act on. */
+/** Parts of the router that the controls act on. */
 export interface Controlled {
   readonly device: Device
   readonly power: Power

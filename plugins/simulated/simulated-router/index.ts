@@ -4,7 +4,7 @@ import { Type } from 'typebox'
 import { RouterOptions } from './options.js'
 import { SimulatedTeltonika } from './router.js'
 
-/** It answers at the same address after a reload. */
+/** The router answers at the same address after a reload. */
 const Port = Type.Integer({ minimum: 1, maximum: 65_535 })
 const PortsSchema = Type.Object({ plain: Port, tls: Type.Optional(Port) })
 

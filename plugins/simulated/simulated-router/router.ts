@@ -76,7 +76,7 @@ export class SimulatedTeltonika implements SimulatedRouter {
   get ports(): Ports {
     return { plain: this.#listeners.port(false), ...(this.#certificate && { tls: this.#listeners.port(true) }) }
   }
-  /** Its label: a simulated router has no other way to make its password known. */
+  /** Credentials on the label: a simulated router has no other way to make its password known. */
   get credentials(): { user: string; pswd: string } {
     return this.#device.options.credentials
   }
@@ -108,7 +108,7 @@ export class SimulatedTeltonika implements SimulatedRouter {
 
   // State
 
-  /** It accepts connections. */
+  /** The router accepts connections. */
   get listening(): boolean {
     return this.#listeners.listening
   }

@@ -3,7 +3,7 @@ import { modeText } from './mode.js'
 import { logs } from './output/logs.js'
 import { applySetting, configDump, isOutput, maskDump, type Settings } from './settings.js'
 
-/** What commands do with the receiver. */
+/** The receiver as commands use it. */
 export interface CommandTarget {
   readonly settings: Settings
   readonly com: number

@@ -9,7 +9,7 @@ import { enteredPosition, type Mode } from './mode.js'
 export const ReferenceState = Type.Object({
   survey: Type.Object({ seconds: Type.Number(), sum: EcefShape }),
   reference: Type.Optional(EcefShape),
-  /** It sends no RTCM: the entered position is elsewhere. */
+  /** The receiver sends no RTCM: the entered position is elsewhere. */
   refused: Type.Boolean(),
   /** The result of the last survey, which outlives a restart without SAVECONFIG. */
   surveyed: Type.Optional(EcefShape),

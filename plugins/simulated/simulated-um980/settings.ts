@@ -130,12 +130,12 @@ export function antennaOf({ config }: Settings): { name: string; serial: string;
   return { name, serial, setup: Number(setup) & 255 }
 }
 
-/** What `CONFIG` answers. @param refused the entered position is not where the receiver is */
+/** Answer to `CONFIG`. @param refused the entered position is not where the receiver is */
 export function configDump({ config }: Settings, refused: string | undefined): string[] {
   const lines = Object.entries(config).map(([key, text]) => configLine(key.split(' ')[0], text))
   return refused === undefined ? lines : [...lines, configLine('MODE', `${refused} position is not correct`)]
 }
 
-/** What `MASK` answers. */
+/** Answer to `MASK`. */
 export const maskDump = ({ mask_deg, masks }: Settings): string[] =>
   [`MASK ${mask_deg.toFixed(1)}`, ...Object.values(masks)].map((text) => configLine('MASK', text))

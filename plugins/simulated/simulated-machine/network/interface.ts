@@ -18,7 +18,7 @@ export interface InterfaceHost {
 export interface Lease {
   address: string
   gateway: string
-  /** Its DHCP server answers. */
+  /** The network's DHCP server answers. */
   dhcp: boolean
   /** Result of a connectivity check. */
   reach: Reach
@@ -40,7 +40,7 @@ export abstract class SimulatedInterface {
   managed = true
   /** NetworkManager may activate a profile automatically. Ends with a requested disconnect, returns with the daemon's restart. */
   autoconnect = true
-  /** It was given the default route, until it is activated again. */
+  /** The interface was given the default route, until it is activated again. */
   preferred = false
   readonly neighbours = new Map<string, string>()
   protected readonly host: InterfaceHost

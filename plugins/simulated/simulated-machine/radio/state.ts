@@ -7,7 +7,7 @@ export interface Client {
   ip: string
   /** Monotonic time of its last frame. */
   heardAt_ms: number
-  /** It keeps sending. */
+  /** The client keeps sending. */
   talks: boolean
 }
 

@@ -72,7 +72,7 @@ export class Modem {
     this.#countedAt_ms = now()
   }
 
-  /** It answers commands. */
+  /** The modem answers commands. */
   get online(): boolean {
     return this.#now() >= this.#upAt_ms
   }
@@ -140,7 +140,7 @@ export class Modem {
     this.search()
   }
 
-  /** It leaves the network and looks for one. */
+  /** The modem leaves the network and looks for one. */
   search(): void {
     void this.traffic
     this.#searchFrom_ms = Math.max(this.#now(), this.#upAt_ms)

@@ -42,7 +42,7 @@ export interface Operator {
   forbidden: boolean
 }
 
-/** The same network can be listed once per technology, and a number can begin with zeros. More than six on purpose. */
+/** One network can be listed once per technology, and a number can begin with zeros. More than six on purpose. */
 export const operatorsAround: readonly Operator[] = [
   { plmn: '24603', name: 'Nordmobil', short: 'NORD', technology: 'LTE', forbidden: false },
   { plmn: '24603', name: 'Nordmobil', short: 'NORD', technology: 'WCDMA', forbidden: false },

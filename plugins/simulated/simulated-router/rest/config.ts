@@ -9,7 +9,7 @@ interface Resource {
   types: readonly string[]
   /** Id of the section in REST. */
   id?: (section: Section, index: number) => string
-  /** It is one section, not a list of them. */
+  /** The configuration is one section, not a list of them. */
   single?: boolean
   /** Options that it accepts; without it: all. */
   options?: readonly string[]
