@@ -55,7 +55,7 @@ export function baseline(from: Station, to: Station): Baseline {
 }
 
 /**
- * The same, for a process that has other work.
+ * `baseline` for a process that has other work.
  * @param pause called after every few milliseconds of work; the work is resumed after it
  * @throws whatever `pause` rejects with, to give up
  */

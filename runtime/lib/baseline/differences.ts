@@ -211,7 +211,7 @@ class Arcs {
 
 const groupOf = ({ constellation, choice }: Measured) => `${constellation} ${choice.frequency}`
 
-/** What the clocks add to the change of each signal since the last epoch: the median over its satellites. */
+/** Share of the clocks in the change of each signal since the last epoch: the median over its satellites. */
 function middles(measured: readonly (Measured | undefined)[], changes: readonly (number | undefined)[]) {
   const groups = new Map<string, number[]>()
   for (const [n, one] of measured.entries()) {

@@ -64,7 +64,7 @@ export interface Computed {
   readonly mapping: number
 }
 
-/** What a station computes with, at one place. */
+/** Place of a station, with everything that is computed from it. */
 export class Place {
   readonly ecef: Ecef
   readonly #troposphere_m: (elevation_deg: number) => number

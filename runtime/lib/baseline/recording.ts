@@ -23,7 +23,7 @@ export interface RecordedFrame {
 export interface Station {
   /** The position that it announces, ECEF metres. */
   readonly arp: Ecef
-  /** Its RTCM. Of observations, the epochs at each half minute are used. */
+  /** RTCM of the station. Of observations, the epochs at each half minute are used. */
   readonly frames: readonly RecordedFrame[]
   /** Descriptor of its antenna (1008 or 1033), e.g. `TRM57971.00     NONE`; omitted or empty: unknown. */
   readonly antenna?: string
@@ -77,7 +77,7 @@ export class Recording {
   /** Observations by epoch, the oldest first. */
   #epochs: { readonly at_s: number; readonly frames: RecordedFrame[] }[] = []
   readonly #ephemerides = new Map<string, RecordedFrame[]>()
-  /** Its descriptor; `''`: unknown. */
+  /** Descriptor of the antenna; `''`: unknown. */
   antenna = ''
   #pace = { from_s: 0, ephemerides: 0, antennas: 0 }
 
@@ -103,7 +103,7 @@ export class Recording {
     }
   }
 
-  /** What a vector needs besides the announced position: ephemerides, then the observations, and the antenna. */
+  /** Frames and antenna of the station, for a vector: ephemerides, then the observations. The announced position is added. */
   get taken(): Omit<Station, 'arp'> {
     const frames = [...[...this.#ephemerides.values()].flat(), ...this.#epochs.flatMap(({ frames }) => frames)]
     return { frames, antenna: this.antenna }

@@ -13,7 +13,7 @@ export function inverse(matrix: Matrix, n: number): Matrix | undefined {
 }
 
 /**
- * The same in place. The loops run along rows, which are near each other in memory.
+ * Inverts a symmetric positive definite matrix in place. The loops run along rows, which are near each other in memory.
  * @returns false if the matrix is not positive definite: it is changed nevertheless
  */
 export function invert(matrix: Matrix, n: number): boolean {
@@ -73,7 +73,7 @@ export function solve(matrix: Matrix, vector: Float64Array, n: number): Float64A
 }
 
 /**
- * The same in place of the vector, without a copy of the matrix.
+ * Puts `matrix⁻¹ · vector` in place of the vector, without a copy of the matrix.
  * @param least a smaller pivot counts as 0
  * @returns false if the matrix is not positive definite: it is changed nevertheless
  */

@@ -12,7 +12,7 @@ const sea = { pressure_hPa: 1013.25, temperature_K: 288.15, humidity: 0.6 }
  */
 export const troposphere_m = (elevation_deg: number, alt_m: number): number => troposphereAt(alt_m)(elevation_deg)
 
-/** The same for many satellites at one height. */
+/** Delay by elevation for many satellites at one height. */
 export function troposphereAt(alt_m: number): (elevation_deg: number) => number {
   const height_m = Math.min(Math.max(alt_m, -500), 9_000)
   const pressure_hPa = sea.pressure_hPa * (1 - 2.2557e-5 * height_m) ** 5.2568

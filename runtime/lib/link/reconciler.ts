@@ -31,7 +31,7 @@ export interface ReconcilerOptions<State> {
   values(state: State, retry_s: number): ErrorValues
   /** The thing as it is; undefined while there is none, or while its state is unknown. */
   look(): State | undefined
-  /** It is not as it is wanted. */
+  /** The thing is not as it is wanted. */
   differs(state: State): boolean
   apply(state: State): Promise<void>
   /** The thing differed by itself and was set right. @param state as it was before */

@@ -31,7 +31,7 @@ interface Row {
   readonly codes?: readonly [number, number]
   /** Of a line without a status. */
   readonly words?: RegExp
-  /** What the head announces. */
+  /** Content that the head announces. */
   readonly content?: 'page' | 'table'
   readonly get: 'stream' | 'table' | Refusal<RefusalCode>
   readonly push: 'stream' | Refusal<PushRefusalCode>

@@ -97,7 +97,7 @@ export class MountStream {
     this.#connection.start(this.#asked(source))
   }
 
-  /** Another source: begins at once, with short waits. */
+  /** The source was changed: the stream begins at once, with short waits. */
   apply(source: StreamSource): void {
     this.#connection.retarget(this.#asked(source))
   }

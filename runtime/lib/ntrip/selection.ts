@@ -65,7 +65,7 @@ export interface Numbered {
 const mostCnr_dbhz = 63
 
 /**
- * The same observations as MSM4 (RTCM 10403.3, table 3.5-78): no Doppler, phases to 0.5 mm, no GLONASS channels. A
+ * Encodes the observations of a frame as MSM4 (RTCM 10403.3, table 3.5-78): no Doppler, phases to 0.5 mm, no GLONASS channels. A
  * frame other than MSM5–7 is returned unchanged. A range that does not fit into MSM4 is sent as invalid.
  */
 export function asMsm4(frame: Numbered): Numbered {

@@ -21,7 +21,7 @@ const policyOf = (pictures: string) =>
     "trusted-types 'none'",
   ].join('; ')
 
-/** What the entry imports, directly or not. The browser finds these names itself, but only a round trip later. */
+/** Files that the entry imports, directly or not. The browser finds these names itself, but only a round trip later. */
 function importedBy(client: ClientBundle, name: string, found = new Set<string>()): ReadonlySet<string> {
   const code = Buffer.from(client.files.find((file) => file.name === name)?.bytes ?? []).toString()
   for (const [, next = ''] of code.matchAll(/(?:\bfrom|\bimport) ?"\.\/([\w.-]+)"/g)) {

@@ -1,7 +1,7 @@
 /** The map under the drawing of the rovers: a template of addresses, and the one origin that the page may then load pictures from. Pure. */
 
 const places = ['{z}', '{x}', '{y}'] as const
-/** What a policy (CSP) has as a plain host: no wildcard, no character of its syntax. */
+/** A plain host of a policy (CSP): no wildcard, no character of its syntax. */
 const plainHost = /^([a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])$/
 
 /** The origin for `img-src`; `''` for a template that is empty or not usable. */
@@ -14,7 +14,7 @@ export function tileOrigin(template: string): string {
   return isPlain && template.startsWith(`${origin}/`) ? origin : ''
 }
 
-/** What is wrong with the address of a map server; undefined: nothing. */
+/** Fault in the address of a map server; undefined: none. */
 export function tilesFault(template: string): string | undefined {
   if (template === '') return undefined
   if (!template.startsWith('https://')) return 'the address of map tiles begins with https://'

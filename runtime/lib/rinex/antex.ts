@@ -85,7 +85,7 @@ function centreOf(line: string): PhaseCentre | undefined {
   return { north_mm, east_mm, up_mm }
 }
 
-/** What a line between the start and the end of an antenna says, by its label. */
+/** Readers of the lines between the start and the end of an antenna, by their labels. */
 const readers: ReadonlyMap<string, (open: Open, line: string) => void> = new Map(
   Object.entries<(open: Open, line: string) => void>({
     'TYPE / SERIAL NO': (open, line) => {

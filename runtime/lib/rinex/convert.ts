@@ -40,7 +40,7 @@ export interface RinexEvent {
   readonly text: string
 }
 
-/** What a span of raw bytes contains. */
+/** Contents of a span of raw bytes. */
 export interface RawSummary {
   readonly contents: FileContents
   readonly epochs: number

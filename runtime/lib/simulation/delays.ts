@@ -1,5 +1,5 @@
 /**
- * What lies between the geometric range and the measured one: the air, the ionosphere, and the clock of the satellite.
+ * Delays between the geometric range and the measured one: the air, the ionosphere, and the clock of the satellite.
  * Smooth functions of place and time, so that receivers beside each other have the same.
  */
 const radians = Math.PI / 180

@@ -5,7 +5,7 @@ import { type ConstellationModel, earthRotation_radps, type Orbit, orbitOf, orig
 
 interface System {
   readonly message: 1019 | 1042 | 1046
-  /** Its week 0, GPS seconds. */
+  /** Week 0 of the system, GPS seconds. */
   readonly start_s: number
   readonly weeks: number
   /** Constants of its formulas, which are not those of the sky. */

@@ -10,7 +10,7 @@ export interface NoiseModel {
   readonly zenith_m: number
   /** Of the delay by the ionosphere above both stations, on the first frequency in the zenith, metres. */
   readonly above_m: number
-  /** The same of the difference between both, for one epoch of the window. */
+  /** Of the difference of the ionospheric delay between both stations, in one epoch of the window, as `above_m`. */
   readonly ionosphere_m: number
 }
 

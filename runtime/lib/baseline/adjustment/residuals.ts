@@ -66,7 +66,7 @@ export class Residuals {
     for (let kind = 0; kind < kinds; kind++) this.#kinds[isPhase(kind) ? 1 : 0].unknowns += (seen >> kind) & 1
   }
 
-  /** What a solution leaves of the observations of a block, and its clocks. */
+  /** Residuals of the observations of a block after a solution, and its clocks. */
   #subtract(rows: readonly Row[], columns: Int32Array, solution: Float64Array): void {
     if (this.#left.length < rows.length * kinds) this.#left = new Float64Array(rows.length * kinds)
     this.#clocks.begin()

@@ -1,4 +1,4 @@
-/** What all causes of a wrong announced position have in common: the facts that they follow from, and how they are worded. */
+/** Common parts of all causes of a wrong announced position: the facts that they follow from, and how they are worded. */
 import type { Ecef, Enu } from '../../../../schemas/services.js'
 import type { FrameName, PlateName } from '../../gnss/index.js'
 

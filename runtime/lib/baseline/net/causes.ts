@@ -1,4 +1,4 @@
-/** What may have caused a wrong announced position, for people: a cause and values to translate by, and an English text. */
+/** Possible causes of a wrong announced position, for people: a cause and values to translate by, and an English text. */
 import { distance } from '../../gnss/index.js'
 import { type CauseEvidence, isSignificant, lengthText, listed, type NetCause } from './cause.js'
 import { frameCause } from './frame-cause.js'

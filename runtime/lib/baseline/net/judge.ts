@@ -26,7 +26,7 @@ export type NetReason =
   | 'imprecise'
   /** Fewer than two sound bases contradict the position, or not more than those that confirm it. */
   | 'too-few'
-  /** Another base or a vector may be wrong instead: two explanations are nearly equally good. */
+  /** A different base or a vector may be wrong instead: two explanations are nearly equally good. */
   | 'ambiguous'
   /** The bases that agree with this one are not more than those that agree with each other against them. */
   | 'no-majority'
@@ -90,7 +90,7 @@ export function judgeNet(
 }
 
 /**
- * The same, for a process that has other work: a net of hundreds of bases takes seconds.
+ * `judgeNet` for a process that has other work: a net of hundreds of bases takes seconds.
  * @param pause called after every few milliseconds of work
  */
 export function judgeNetInSteps(

@@ -91,7 +91,7 @@ export class Network {
     return this.settled({ faulty: new Set(), leftOut: new Set(), corrections, cost: 0 })
   }
 
-  /** The same faults, with all bases adjusted together. */
+  /** The explanation with the same faults, and all bases adjusted together. */
   settled({ faulty, leftOut, ...from }: Explanation): Explanation {
     const all = Array.from({ length: this.size }, (_, base) => base)
     const corrections = Float64Array.from(from.corrections)

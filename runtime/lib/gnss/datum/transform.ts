@@ -13,7 +13,7 @@ const millimetre = 1e-3
 const ppb = 1e-9
 
 /**
- * The same point in another frame and at another epoch.
+ * Transforms a point to another frame and epoch.
  * @param plate the plate that moves the point between the epochs (horizontally, ITRF2020-PMM); undefined: the point
  *   does not move in ITRF2020
  * @returns the position, which agrees with the published parameters to 0.1 mm

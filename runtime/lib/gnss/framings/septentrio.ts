@@ -7,7 +7,7 @@ import type { Framing } from '../framer.js'
 const dollar = 0x24
 const blockHead = 8
 
-/** What a byte does to a CRC-16 CCITT. */
+/** Effect of a byte on a CRC-16 CCITT. */
 const crcTable = Uint16Array.from({ length: 256 }, (_, byte) => {
   let crc = byte << 8
   for (let bit = 0; bit < 8; bit++) crc = (crc & 0x8000 ? (crc << 1) ^ 0x1021 : crc << 1) & 0xffff

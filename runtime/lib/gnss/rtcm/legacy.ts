@@ -68,7 +68,7 @@ const day_ms = 86_400_000
 
 type Signal = readonly [msm: number, code: number]
 
-/** What the two messages differ in. Of several signals of a satellite the first of the list is sent. */
+/** Differences of the two messages. Of several signals of a satellite the first of the list is sent. */
 interface Kind {
   readonly type: 1004 | 1012
   readonly header: ReturnType<typeof header>

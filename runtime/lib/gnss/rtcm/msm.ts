@@ -147,7 +147,7 @@ export function moreFollows(frame: Uint8Array): boolean {
 }
 
 /**
- * The same MSM (or 1004, which has the bit in the same place) as the last one of its epoch: the multiple-message bit is
+ * Marks an MSM (or 1004, which has the bit in the same place) as the last one of its epoch: the multiple-message bit is
  * 0. A frame already marked is returned unchanged.
  */
 export function asLast(frame: Uint8Array): Uint8Array {

@@ -19,7 +19,7 @@ import {
 /** The receiver's answer to a command: the values of an accepted one, or the reason of a refusal, for people. */
 export type Answer = readonly string[] | string
 
-/** What distinguishes a family of receivers with text commands. */
+/** Properties of a family of receivers with text commands. */
 export interface CommandFamily extends Omit<ReceiverFamily, 'can' | 'tick_ms'> {
   /** A request that changes nothing and that every receiver of the family answers. Sent after 3 s of silence. */
   readonly question: Uint8Array

@@ -24,7 +24,7 @@ import { Dialog } from '../dialog.js'
 import { linkTick_ms, ReceiverLink } from '../port/receiver-link.js'
 import { type BaseSettings, nobody, takenOutput } from './settings.js'
 
-/** What distinguishes a family of receivers. */
+/** Properties of a family of receivers. */
 export interface ReceiverFamily {
   /** Name of the plugin, for advice such as *check the option NAME.port*. */
   readonly plugin: string
@@ -64,7 +64,7 @@ export type OwnFrame = Exclude<Frame, { kind: 'rtcm' }>
 type Held = Awaited<ReturnType<Receiver['readTarget']>>
 
 const string = Type.String()
-/** What the next instance knows after a reload. */
+/** Knowledge of the driver that its next instance gets at a reload. */
 export const DriverSnapshot = Type.Object({
   identity: Type.Unsafe<ReceiverIdentity>(
     Type.Object({
@@ -310,12 +310,12 @@ export abstract class ReceiverDriver<M = string> implements Receiver {
     return this.line.write(bytes)
   }
 
-  /** Another object after each restart and each lost link, which end all that was begun before. */
+  /** Token that is replaced at each restart and each lost link, which end all that was begun before. */
   protected get life(): object {
     return this.#life
   }
 
-  /** What the receiver was configured to; undefined while it is not configured. */
+  /** Target that the receiver was configured to; undefined while it is not configured. */
   protected get wanted(): Wanted | undefined {
     return this.#configured ? this.#wanted : undefined
   }

@@ -13,7 +13,7 @@ import { type DriverOptions, DriverSnapshot, type ReceiverDriver, type StationSe
 const Interval = (fallback: number, description: string) =>
   Type.Integer({ default: fallback, minimum: 1, maximum: 255, description })
 
-/** What `create` makes. */
+/** Driver that `create` makes. */
 type AnyDriver = Pick<ReceiverDriver<never>, keyof ReceiverDriver<never>>
 
 /** The argument of `driverPlugin`. */

@@ -44,7 +44,7 @@ export class EventStream {
     this.#close()
   }
 
-  /** It works: the next failure is the first one. */
+  /** The stream works: the next failure is the first one. */
   heard(): void {
     this.#failures = 0
     loginWanted.value = ''

@@ -39,7 +39,7 @@ export class ValuesRefused extends Error {
 /** The standard allows 64 KiB in all requests that outlive their page. */
 const mostKept_bytes = 32_768
 
-/** What a person asked for is sent though the page is closed at this moment: a phone goes into the pocket. */
+/** Small requests are sent even if the page is closed at this moment: a phone goes into the pocket. */
 function isSmallRequest({ method = 'GET', body }: RequestInit = {}): boolean {
   if (method === 'GET') return false
   return body === undefined || body === null || (typeof body === 'string' && body.length <= mostKept_bytes)

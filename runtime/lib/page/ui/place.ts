@@ -1,4 +1,4 @@
-/** What stands behind the # of the address: `status`, `settings?find=ntrip`, `station/SN1`. Every state worth a link is in it. */
+/** Place behind the # of the address: `status`, `settings?find=ntrip`, `station/SN1`. Every state worth a link is in it. */
 import { signal } from '@preact/signals'
 
 export interface Place {

@@ -1,4 +1,4 @@
-/** What every source of observations needs: collecting signals into epochs, and noticing phases that were lost. */
+/** Common parts of all sources of observations: collecting signals into epochs, and noticing phases that were lost. */
 import { type GpsTime, type LockTime, lockBroken } from 'rtk-base/gnss'
 import type { ObservationEpoch, SignalObservation, SystemLetter } from '../observations.js'
 

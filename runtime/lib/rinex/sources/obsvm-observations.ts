@@ -2,7 +2,7 @@ import { gpsSeconds } from 'rtk-base/gnss'
 import { isSatelliteNumber, type ObservationEpoch, type SignalObservation, type SystemLetter } from '../observations.js'
 import { EpochBuilder, PhaseTracker } from './epoch-builder.js'
 
-/** What is subtracted from the number of a satellite, and its signals, by the satellite system of the tracking status. */
+/** Number subtracted from that of a satellite, and its signals, by the satellite system of the tracking status. */
 const systems: Readonly<
   Record<number, readonly [letter: SystemLetter, subtracted: number, codes: Readonly<Record<number, string>>]>
 > = {

@@ -36,7 +36,7 @@ export const d1: NavigationMessage = {
     omega0_rad: at([3, 159, 32]),
     omega_rad: at([3, 191, 32]),
   },
-  /** Its issue is that of subframe 1 only, so the subframes must be of one frame: they come 6 s apart. */
+  /** The issue is that of subframe 1 only, so the subframes must be of one frame: they come 6 s apart. */
   read: ({ words }) =>
     bdsPage(words, 10, (bits, subframe) => ({ number: subframe, bits, issue: secondOfWeek(bits) - 6 * subframe })),
 }

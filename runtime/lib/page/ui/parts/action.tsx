@@ -6,7 +6,7 @@ import { sentence } from '../spoken.js'
 import { useSubmit } from './form/submit.js'
 import { useModal } from './modal.js'
 
-/** What the answer says is over then, such as a restart. */
+/** The answer is shown for so long: what it reports is over then, such as a restart. */
 const answer_ms = 60_000
 
 /** A button for a station command, with the answer below for a minute. */
@@ -64,7 +64,7 @@ export function Action(props: {
 export function Confirm(props: {
   title: string
   yes: string
-  /** It cannot be answered with yes yet. */
+  /** The question cannot be answered with yes yet. */
   isBlocked?: boolean
   children: ComponentChildren
   answer: (isYes: boolean) => void

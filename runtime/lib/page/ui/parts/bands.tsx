@@ -8,7 +8,7 @@ export interface DrawnBand {
   readonly width: number
 }
 
-/** What is drawn of a time. */
+/** Drawing of a time. */
 export interface DrawnTime {
   readonly bands: readonly DrawnBand[]
   /** Texts, spread evenly over the axis. */

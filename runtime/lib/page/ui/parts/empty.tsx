@@ -10,7 +10,7 @@ const drawings = {
     'M62 50a8 8 0 1 0 16 0a8 8 0 1 0-16 0M48 70a28 28 0 0 1 0-40M92 30a28 28 0 0 1 0 40M36 82a46 46 0 0 1 0-64M104 18a46 46 0 0 1 0 64',
 } as const
 
-/** What stands where there is nothing yet: a drawing, and a sentence that says what would be here. */
+/** Placeholder where there is nothing yet: a drawing, and a sentence that says what would be here. */
 export const Empty = ({ drawing, children }: { drawing: keyof typeof drawings; children: ComponentChildren }) => (
   <div class="empty">
     <svg viewBox="0 0 140 100" aria-hidden="true">

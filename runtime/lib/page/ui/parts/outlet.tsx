@@ -8,7 +8,7 @@ export function Outlet(props: {
   of: string | undefined
   /** Stable as long as the page is the same. A promise: its code is loaded when it is opened. */
   load: (() => Promise<FunctionComponent> | FunctionComponent) | undefined
-  /** What pages need that are loaded when they are opened. */
+  /** Loads the needs of pages whose code is loaded when they are opened. */
   also?: () => Promise<void>
   title: string
   /** Above the heading. */

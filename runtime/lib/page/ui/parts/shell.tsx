@@ -1,4 +1,4 @@
-/** What every page has around its content: the login, a way past the navigation, notices, theme and language. */
+/** Frame of every page: the login, a way past the navigation, notices, theme and language. */
 import { type ComponentChildren, type FunctionComponent, render } from 'preact'
 import { isReadOnly, loginWanted } from '../http.js'
 import { chooseLanguage, t } from '../i18n.js'

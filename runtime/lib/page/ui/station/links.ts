@@ -47,7 +47,7 @@ export function roversOf(document: Json | undefined): readonly Subscriber[] {
 export interface Rover {
   id: number
   mount: string
-  /** Its mountpoint is that of another base, which this station has not verified. */
+  /** The rover's mountpoint is that of a foreign base, which this station has not verified. */
   unverified?: boolean
   user: string
   agent: string
@@ -67,7 +67,7 @@ const fixes: Readonly<Record<number, RoverFix>> = { 0: 'none', 1: 'single', 2: '
 export const fixOf = ({ quality, lat, lon }: Rover): RoverFix =>
   lat === 0 && lon === 0 ? 'silent' : (fixes[quality] ?? 'single')
 
-/** Another base that sends its stream in, for rovers of its mountpoint. */
+/** A foreign base that sends its stream in, for rovers of its mountpoint. */
 export interface ForeignBase {
   mount: string
   connected: boolean

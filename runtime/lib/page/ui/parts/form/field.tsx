@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useState } from 'preact/hooks'
 import { t } from '../../i18n.js'
 
-/** What a field takes: its keyboard, and what the browser checks or offers. */
+/** Kind of entry in a field: its keyboard, and what the browser checks or offers. */
 type FieldKind = 'text' | 'number' | 'whole' | 'secret' | 'search' | 'time' | 'url'
 
 export interface Option {
@@ -18,7 +18,7 @@ export interface FieldProps {
   /** Behind the field. */
   unit?: string | undefined
   help?: ComponentChildren
-  /** What is wrong with it; '' for nothing. */
+  /** Trouble with the entry; '' for none. */
   trouble?: string | undefined
   disabled?: boolean | undefined
   /** One of these, and no other text. */

@@ -18,7 +18,7 @@ export type Words = (part: string, english: string) => string
 
 export interface SchemaFieldProps {
   schema: Schema
-  /** Its end may be its unit: `Height, m`. */
+  /** The label's end may be the unit: `Height, m`. */
   label: string
   /** Of the value, as `textOf` writes it. */
   text: string
@@ -35,7 +35,7 @@ export interface SchemaFieldProps {
 
 const english: Words = (_part, text) => text
 
-/** What is wrong with a text as it is typed; '' for nothing, and before anything is. */
+/** Trouble with a text as it is typed; '' for none, and before anything is typed. */
 export function troubleOf(field: Derived, entered: string | undefined): string {
   const wrong = entered === undefined ? undefined : wrongOf(field, entered)
   return wrong ? t(`settings.wrong.${wrong.name}`, wrong.values) : ''

@@ -1,4 +1,4 @@
-/** What a person sends off: whether it is under way, and what came of it. */
+/** A submission of a person: whether it is under way, and its answer. */
 import { useRef, useState } from 'preact/hooks'
 
 export interface Answer {
