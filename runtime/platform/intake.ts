@@ -118,7 +118,7 @@ export interface IntakeOptions {
   time?: IntakeTime
 }
 
-/** Those that rest for their work alone, some milliseconds of real time. What is said of a busy machine must wait for them. */
+/** Intakes that rest for their work alone, some milliseconds of real time. What is said of a busy machine must wait for them. */
 const resting = new Set<Intake>()
 export const areResting = (): boolean => resting.size > 0
 

@@ -1,4 +1,4 @@
-/** What a mistyped name probably means. Pure: the page uses it too. */
+/** Names that a mistyped name probably means. Pure: the page uses it too. */
 import { distance } from 'fastest-levenshtein'
 
 /** Of names, up to three that were probably meant, the nearest first. */

@@ -41,7 +41,7 @@ export function shippedPlugins(root = packageRoot()): string {
 /** The plugins that `buildCheckout` bundles. @param build folder of the transpiled code */
 export const readyFolder = (build = join(packageRoot(), 'build')): string => join(build, 'checkout', 'plugins')
 
-/** What a device build made of the sources of this checkout, until one of them changes; undefined elsewhere. */
+/** Folder of a device build from the sources of this checkout, valid until one of them changes; undefined elsewhere. */
 export const deviceBundles = (root = packageRoot()): string | undefined =>
   isCheckout(root) ? join(root, 'build', 'checkout', 'device') : undefined
 
@@ -50,7 +50,7 @@ export const catalogueFolder = (root: string): string =>
   isCheckout(root) ? join(root, 'build', 'checkout') : shippedPlugins(root)
 
 const sourceFolders = ['runtime', 'plugins', 'schemas']
-/** What is made of the sources for the package, as in `bootstrap.mjs`. */
+/** Files that are made of the sources for the package, as in `bootstrap.mjs`. */
 const isMade = (path: string) => /^\/(schemas\/[^/]+\.json|schemas\/contract\.d\.ts|runtime\/docs\/api\/)/.test(path)
 
 /** Every file, in the same order everywhere. */

@@ -26,10 +26,10 @@ const mostValues = 8
 const longestName = 24
 const longestValue = 64
 const longestValues = 240
-/** What a text of full length leaves: the document has a largest size. */
+/** Length of the values beside a text of full length: the document has a largest size. */
 const sparedValues = 70
 
-/** What fits; a plugin may give anything. Undefined: nothing. */
+/** Values that fit; a plugin may give anything. Undefined: none. */
 function bounded(given: ErrorValues, length: number): ErrorValues | undefined {
   const room = Math.min(longestValues, sparedValues + longest - length)
   const values: Record<string, string | number | boolean> = {}

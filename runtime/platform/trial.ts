@@ -49,7 +49,7 @@ export class Trial<T> {
     this.#options = options
   }
 
-  /** What returns; undefined: nothing is on trial. */
+  /** Value that returns if the trial fails; undefined: nothing is on trial. */
   get before(): T | undefined {
     return this.#before
   }
@@ -72,7 +72,7 @@ export class Trial<T> {
     return this.#good_ms === undefined ? 0 : this.#options.clock.monotonic() - this.#good_ms
   }
 
-  /** What returns is stored; `start` follows when what is tried is live. */
+  /** Begins a trial: `before` returns if it fails. `start` follows when the tried value is live. */
   begin(before: T): void {
     this.end()
     this.#before = before

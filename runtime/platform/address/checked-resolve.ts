@@ -1,7 +1,7 @@
 import { RtkError } from '../../errors.js'
 import type { Resolve } from '../ports/network.js'
 
-/** What is wrong with an address that a connection would go to; undefined: nothing. */
+/** Fault of an address that a connection would go to; undefined: none. */
 export type Refuses = (address: string) => string | undefined
 
 export const addressRefused = (trouble: string): RtkError => new RtkError('RTK_ERR_FETCH_TARGET', trouble)

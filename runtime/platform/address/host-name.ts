@@ -1,4 +1,4 @@
-/** What a host is. Without TypeBox: pages judge their fields by it, too. */
+/** Syntax of a host. Without TypeBox: pages judge their fields by it, too. */
 
 /** Letters of any script (RFC 5890): such names are stored and shown as they were typed, and used as `asciiHost`. */
 const letter = '\\p{L}\\p{M}0-9'

@@ -6,7 +6,7 @@ const description = 'a host name or an address, without http://, user or port: t
 
 /** Names, IPv4 and IPv6 addresses. A change, and the body of a request, are cleaned by `hostOf` before. */
 export const Host = Type.String({ maxLength: 253, pattern: hostPattern, description })
-/** The same, or nothing. */
+/** A `Host`, or nothing. */
 export const OptionalHost = Type.String({
   maxLength: 253,
   pattern: optionalHostPattern,

@@ -28,7 +28,7 @@ class Client {
     this.#at_ms = now_ms
   }
 
-  /** Its time used, with older use weighing less. */
+  /** Time that the client used, with older use weighing less. */
   used_ms(now_ms: number): number {
     return this.#used_ms * 0.5 ** ((now_ms - this.#at_ms) / halfLife_ms)
   }

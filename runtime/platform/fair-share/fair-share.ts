@@ -12,7 +12,7 @@ export interface ShareOptions<Account> {
   open(now_ms: number): Account
   /** Whether nothing counts against the client any more. */
   isIdle(account: Account, now_ms: number): boolean
-  /** What the clients of one account have in common; default: their network. */
+  /** Key that the clients of one account share; default: their network. */
   key?: (client: string) => string
   /** Default: 1,024. */
   most?: number

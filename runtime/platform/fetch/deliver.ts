@@ -35,7 +35,7 @@ export class Undelivered extends RtkError {
 }
 
 export interface DeliverOptions extends FetchOptions {
-  /** What an answer with this status means, where the table does not fit; undefined: it fits. */
+  /** Meaning of an answer with this status, where the table does not fit; undefined: it fits. */
   means?(status: number): 'taken' | Unwillingness | undefined
   /** For a person: an answer that does not take it. */
   explain(response: Response, wait_ms: number): string | Promise<string>

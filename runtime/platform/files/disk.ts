@@ -30,7 +30,7 @@ export const disk = {
 export type Disk = typeof disk
 export type FileHandle = promises.FileHandle
 
-/** What a store, a durable file and an installation need of a disk. */
+/** Operations of a disk that a store, a durable file and an installation need. */
 export type FileSystem = Pick<
   Disk,
   'chmod' | 'copyFile' | 'lstat' | 'mkdir' | 'open' | 'readdir' | 'readFile' | 'rename' | 'rm' | 'stat'

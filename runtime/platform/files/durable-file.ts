@@ -9,7 +9,7 @@ export const systemCode = (error: unknown): string => (error as { code?: string 
 export const isFileInWay = (error: unknown): boolean =>
   error instanceof Error && (systemCode(error) === 'ENOTDIR' || isFileInWay(error.cause))
 
-/** What a person can do about a file that could not be written. @param where the file or its folder */
+/** Remedy for a file that could not be written. @param where the file or its folder */
 export function diskRemedy(error: unknown, where: string): string {
   switch (systemCode(error) || systemCode((error as Error).cause)) {
     case 'ENOSPC':

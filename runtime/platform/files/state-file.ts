@@ -5,7 +5,7 @@ import { disk, type FileSystem } from './disk.js'
 import { replaceFile, replaceFileSync, systemCode } from './durable-file.js'
 import { readPlain, readPlainSync } from './plain-file.js'
 
-/** What a file holds. Without a file neither is there. */
+/** Content of a file. Without a file both are left out. */
 export interface StateFileContent<T> {
   readonly value?: T
   /** Why the file that is there cannot be used. */

@@ -13,7 +13,7 @@ export interface Owner {
   readonly activity: number
   /** Measures the limits of its callbacks. */
   readonly clock: Clock
-  /** It has started and is not being stopped: what it registered is used. */
+  /** The plugin has started and is not being stopped: what it registered is used. */
   readonly live: boolean
   /** Aborts first thing when it is stopped: from then on its callbacks are passed over. */
   readonly signal: AbortSignal

@@ -51,7 +51,7 @@ export function prettyOutput(): pino.DestinationStream {
   })
 }
 
-/** Its disk may be full: that costs lines beyond what is kept for later, never the station. */
+/** The log's disk may be full: that costs lines beyond what is kept for later, never the station. */
 function standardOutput(): pino.DestinationStream {
   const stream = pino.destination({ fd: 1, sync: true, maxLength: keptWhileFull_bytes })
   stream.on('error', () => {})

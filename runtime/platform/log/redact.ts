@@ -33,7 +33,7 @@ export const withoutUrlSecrets = (text: string) =>
 /** Deeper than this nothing is logged at all. */
 const deepest = 6
 
-/** The same object if it holds no secret, else a copy without secrets. */
+/** Returns the object itself if it holds no secret, else a copy without secrets. */
 export function withoutSecrets<T extends object>(logged: T): T {
   return scrub(logged, 0) as T
 }

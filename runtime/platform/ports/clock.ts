@@ -11,7 +11,7 @@ export interface Clock {
   monotonic(): number
   /** Calls `fn` once after `delay_ms`. */
   timer(delay_ms: number, fn: () => void): Dispose
-  /** The same for periodic work: it may run up to a quarter of a second later, together with others. */
+  /** A timer for periodic work: it may run up to a quarter of a second later, together with others. */
   tick?(delay_ms: number, fn: () => void): Dispose
 }
 

@@ -14,7 +14,7 @@ export type Contents = Map<string, Map<string, string>>
 export interface StoreTrouble {
   code: string
   text: string
-  /** What a person can do. */
+  /** Remedy for a person. */
   advice?: string
 }
 

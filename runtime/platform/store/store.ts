@@ -30,7 +30,7 @@ export interface BatchOptions {
 export interface Store {
   get(namespace: string, key: string): Promise<unknown>
   entries(namespace: string): Promise<Record<string, unknown>>
-  /** Those with at least one entry. */
+  /** Namespaces with at least one entry. */
   namespaces(): Promise<string[]>
   /**
    * Atomic, and durable when it resolves. Replaced values of a protected namespace disappear from the files a moment

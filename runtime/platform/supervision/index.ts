@@ -21,7 +21,7 @@ export interface WatchdogOptions {
   warn_ms: number
   /** The process is ended after this, so that it is started again; 0: never. */
   limit_ms: number
-  /** Of its lines on the standard output. */
+  /** Form of the watchdog's lines on the standard output. */
   form: LogForm
   /** Bytes that the process may use; 0: no limit. */
   memory_bytes: number

@@ -43,7 +43,7 @@ export interface MemoryEdges {
   collect(): void
   /** The plugin of a script; '' for none. */
   ownerOf(file: string): string
-  /** It has to end. @param plugin '' unknown */
+  /** The process has to end. @param plugin '' unknown */
   exhausted(end: { plugin: string; used_mb: number; limit_mb: number }): void
 }
 
