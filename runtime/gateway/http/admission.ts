@@ -1,4 +1,4 @@
-/** Who may connect, who may ask, and with which role: places, rates, the access rules, and the login. */
+/** Admission of connections and requests, and the role of each: places, rates, the access rules, and the login. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { hostname as machineName } from 'node:os'

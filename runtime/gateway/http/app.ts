@@ -270,7 +270,7 @@ function answerNotRunning(reply: FastifyReply, owner: Owner): FastifyReply {
     .send(text)
 }
 
-/** Another server answered wrongly or too late: not an error of the station. */
+/** A server upstream answered wrongly or too late: not an error of the station. */
 const isUpstream = new Set([502, 504])
 
 /** Every error of a handler, a hook or the framework. */

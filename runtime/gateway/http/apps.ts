@@ -27,7 +27,7 @@ export class Apps {
     return this.#live
   }
 
-  /** Those that answer now. */
+  /** Routes that answer now. */
   get routes(): readonly HttpRoute[] {
     return this.#live?.routes ?? []
   }

@@ -29,7 +29,8 @@ export class HttpConnection {
   #answers: ServerResponse[] = []
   readonly #budget: Budget | undefined
   /**
-   * Its address exceeded the request rate: it closes after the answer that reports this, and further data is ignored.
+   * The client's address exceeded the request rate: the connection closes after the answer that reports this, and further data is
+   * ignored.
    */
   isRefused = false
   readonly #stillness: Stillness

@@ -119,7 +119,7 @@ export class HttpServer {
     this.#apps.commit(next)
   }
 
-  /** Those that answer now. */
+  /** Routes that answer now. */
   get routes(): readonly HttpRoute[] {
     return this.#apps.routes
   }

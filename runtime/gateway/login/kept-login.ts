@@ -1,4 +1,4 @@
-/** What the login keeps in the protected store: hashes of passwords, and the sessions of whoever logged in with a password or a token. */
+/** Login data in the protected store: hashes of passwords, and the sessions of people and programs that logged in. */
 import type { Store, StoreOps } from '../../platform/store/store.js'
 import type { LoginRole } from '../http/routes/config.js'
 import type { PasswordHashes } from './passwords.js'

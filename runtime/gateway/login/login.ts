@@ -124,12 +124,12 @@ export class Login {
     return accounts === 'away' ? undefined : accounts
   }
 
-  /** Whoever sets up the service chose tokens or named people, so the login may replace the rule of the local network. */
+  /** The operator of the service chose tokens or named people, so the login may replace the rule of the local network. */
   get admitsAll(): boolean {
     return this.#tokens.length > 0 || this.isStarting || this.#people?.isOn === true
   }
 
-  /** It is not known yet which people may log in, or the plugin that knows them does not run: nobody of them is let in. */
+  /** The people who may log in are not known yet, or the plugin that knows them does not run: nobody of them is let in. */
   get isStarting(): boolean {
     return this.#accounts() === 'away' || this.#people?.isKnown === false
   }
@@ -350,7 +350,7 @@ export class Login {
     return this.#passwords.has('operator') || this.#passwords.has('viewer')
   }
 
-  /** What sessions hang on. */
+  /** Tokens and passwords that sessions depend on. */
   get #proofs(): string {
     const tokens = this.#tokens.map(({ role, digest }) => `${role} ${digest.toString('base64url')}`)
     return [...tokens, this.#passwords.state].join(' ')

@@ -183,7 +183,7 @@ export class AcceptedConnection {
     socket.once('close', () => void limit())
   }
 
-  /** Its plugin wrote data: everything it writes in one go is the answer. */
+  /** The plugin wrote data: everything it writes in one go is the answer. */
   wrote(): void {
     if (!this.#isAwaited) return
     this.#isAwaited = false

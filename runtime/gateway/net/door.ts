@@ -18,14 +18,14 @@ export const handshakeLimits: PlaceLimits = { maxConnections: 64, maxPerAddress:
 const proxyLimit_ms = 5_000
 
 export interface DoorEvents {
-  /** Its connections begin with a PROXY header, see `peer.ts`. */
+  /** Connections of this address begin with a PROXY header, see `peer.ts`. */
   isProxy(address: string): boolean
   proxyFailed(address: string, text: string): void
   /** A client connected, with TLS after the handshake. False: it is refused, before anything is spent on it. */
   admit(socket: Socket): boolean | Promise<boolean>
   /** Told at most once a minute. */
   handshakesRefused(refused: number, why: string): void
-  /** It can be talked to; with TLS after the handshake. */
+  /** The socket can be talked to; with TLS after the handshake. */
   accepted(socket: Socket): void
   handshakeFailed(error: Error): void
   opened(address: ListenAddress): void

@@ -39,7 +39,7 @@ export interface ListeningDeps {
   readonly network: NetworkPort
   /** Named in `net.proxies`. */
   isProxy(address: string): boolean
-  /** It was closed and its last connection has ended. */
+  /** The listener was closed and its last connection has ended. */
   done(listening: Listening): void
 }
 
