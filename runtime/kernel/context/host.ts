@@ -73,7 +73,7 @@ export function argument(what: string, value: unknown, kind: keyof typeof kinds)
   if (!isA(kind, value)) throw new Error(`${what} is ${kinds[kind]}, not ${kindOf(value)}`)
 }
 
-/** The same for the members of an object that may be left out. A misspelt one would be left out as well. */
+/** Checks the members of an object that may be left out. A misspelt one would be left out as well. */
 export function members(what: string, value: object, known: Readonly<Record<string, keyof typeof kinds>>): void {
   argument(`${what}: its options`, value, 'object')
   for (const [name, one] of Object.entries(value)) {

@@ -36,7 +36,7 @@ function checkAddress(what: string, { host, port }: { host: string; port: number
     throw new Error(`${what}: its port is ${least} to 65535, not ${JSON.stringify(port)}`)
 }
 
-/** It opened while the plugin stopped. @throws RTK_ERR_ABORTED */
+/** Closes a socket that opened while the plugin stopped. @throws RTK_ERR_ABORTED */
 function notStopped({ name, scope }: Instance, what: string, close: () => void): void {
   if (!scope.signal.aborted) return
   close()

@@ -42,7 +42,7 @@ export class Instance implements Owner {
   readonly changesSeen: number
   /** Registrations are taken until `setup` has returned. */
   inSetup = true
-  /** Its `start` was called. */
+  /** The plugin's `start` was called. */
   hasBegun = false
   /** True from the end of `start` until `stop` begins. */
   live = false
@@ -78,7 +78,7 @@ export class Instance implements Owner {
     return error?.text === text ? error.t : undefined
   }
 
-  /** Its last fault while that is news, else the plugin's own status line. */
+  /** Newest fault of the plugin while that is news, else the plugin's own status line. */
   get statusText(): string {
     const { ownStatus } = this
     if (this.#fault && this.clock.monotonic() - this.#fault.at_ms >= faultShown_ms) this.#fault = undefined

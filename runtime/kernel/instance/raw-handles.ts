@@ -25,7 +25,7 @@ interface Handle {
   /** Undefined once it is closed or collected. */
   what(): string | undefined
   /**
-   * Its stack shows where the handle was made. Formatted only on demand: until then it retains the objects of its
+   * The stack of this error shows where the handle was made. Formatted only on demand: until then it retains the objects of its
    * stack, e.g. a connection.
    */
   readonly made: Error

@@ -5,7 +5,7 @@ import type { Clock } from '../../platform/ports/clock.js'
 /** Listeners are called at most once in this time. */
 const interval_ms = 100
 
-/** What changed, told to those that show it: made before what changes and before what shows. */
+/** Changes, told to those that show them: made before what changes and before what shows. */
 export class Changes {
   /** `base.state.errors` may have changed. */
   readonly onErrors: Event<void>

@@ -49,7 +49,7 @@ export interface Below {
   readonly services: Services
   readonly graph: PluginGraph
   readonly httpServer: HttpServer
-  /** What plugins get from the runtime. */
+  /** Modules that plugins get from the runtime. */
   readonly host: HostTable
   readonly network: LocalNetwork
   readonly proxies: Prefixes

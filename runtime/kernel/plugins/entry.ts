@@ -38,7 +38,7 @@ export interface Entry {
   failures: number
   /** UTC seconds of the first of these failures. */
   failedAt_s: number
-  /** It failed because a file is where a folder is needed. */
+  /** The plugin failed because a file is where a folder is needed. */
   isFileInWay: boolean
   /** How long after the failure it is retried. */
   retry_s: number

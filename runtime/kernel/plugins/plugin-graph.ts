@@ -160,7 +160,7 @@ export class PluginGraph {
     return entry !== undefined && this.dependentsOf(entry).some(({ name }) => name === plugin)
   }
 
-  /** Those of `entries` that run, providers first. */
+  /** Entries that run, providers first. */
   running(entries: readonly Entry[]): Entry[] {
     const running = entries.filter(({ instance }) => instance)
     return [...this.sort(running, ({ version }) => version).order]

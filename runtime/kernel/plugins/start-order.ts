@@ -10,7 +10,7 @@ export interface StartOrder<N extends GraphNode> {
   order: N[]
   /** Nodes with needs that no node here provides, and the missing services. */
   waiting: Map<string, string[]>
-  /** Those that need each other in a circle, as a readable path. */
+  /** Nodes that need each other in a circle, as a readable path. */
   cycles: Map<string, string>
 }
 

@@ -14,7 +14,7 @@ import type { Tables } from '../tables.js'
 
 const runLimit_ms = 30_000
 const longestCommand = 4_096
-/** What a log or a record keeps of a call. */
+/** Length of a call that a log or a record keeps. */
 const longestShown = 200
 
 type Input = Readonly<Record<string, unknown>>

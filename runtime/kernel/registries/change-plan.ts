@@ -29,11 +29,11 @@ export interface Plan {
   readonly problems: Problem[]
   /** Plugins' own values that are stored in the same batch. */
   readonly own: StoreOps[]
-  /** What the caller should know of a change that is taken. */
+  /** Remarks for the caller on a change that is taken. */
   readonly remarks: Problem[]
 }
 
-/** What a change is held against. */
+/** State that a change is checked against. */
 export interface Known {
   readonly tables: Tables
   /** The current value of a parameter. */

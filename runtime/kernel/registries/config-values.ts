@@ -24,7 +24,7 @@ export interface ConfigValuesDeps {
 export class ConfigValues {
   readonly #deps: ConfigValuesDeps
   readonly #stored = new Map<string, unknown>()
-  /** Those of the variant. */
+  /** Values of the variant. */
   readonly #initial = new Map<string, unknown>()
   readonly #rejected = new WeakSet<ParameterRecord>()
   #newest = 0
@@ -85,7 +85,7 @@ export class ConfigValues {
     return this.#stored.get(name)
   }
 
-  /** What these writes replace. */
+  /** Stored values that these writes replace. */
   asStored(ops: readonly StoreOps[]): Promise<StoreOps[]> {
     const { store } = this.#deps
     return Promise.all(

@@ -22,7 +22,7 @@ import { ConfigValues } from './config-values.js'
 /** Set while a change is applied, including work that its owners' code begins meanwhile. */
 const applying = new AsyncLocalStorage<{ over: boolean }>()
 
-/** What returns when a change is undone, besides its values. */
+/** State that returns when a change is undone, besides its values. */
 interface Undo {
   /** Plugins' own values before it. */
   readonly own: readonly StoreOps[]

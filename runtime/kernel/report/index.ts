@@ -81,7 +81,7 @@ export async function makeReport(sources: ReportSources): Promise<Buffer> {
   }
 }
 
-/** What the plugins add. One that fails costs its own part. */
+/** Texts that the plugins add. One that fails costs its own part. */
 async function textsOf(plugins: readonly ReportingPlugin[]): Promise<Map<string, string>> {
   const all = await Promise.all(
     plugins.map(async ({ name, report }) => {
