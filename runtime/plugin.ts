@@ -200,7 +200,7 @@ export interface ActionCall<I = Readonly<Record<string, unknown>>> {
 export interface Action<P extends TProperties> {
   /** Letters, digits and dashes. */
   name: string
-  /** What it does, in one line. */
+  /** Purpose of the action, in one line. */
   summary: string
   /** The fields of its input: name → schema; omitted: none. A field with `writeOnly: true` is secret: no log or record keeps it. */
   input?: P
@@ -481,7 +481,7 @@ export interface PluginDefinition<O extends TSchema = TSchema, S = unknown> {
   options?: O
   needs?: readonly ServiceToken<unknown>[]
   provides?: readonly ServiceToken<unknown>[]
-  /** Its own error codes: `defineErrors({ LAMP_BROKEN: { status: 503, help: 'Change the lamp.' } })`. */
+  /** Error codes of the plugin: `defineErrors({ LAMP_BROKEN: { status: 503, help: 'Change the lamp.' } })`. */
   errors?: ErrorTable
   /**
    * For a plugin that is part of rtk-base: the names of its commands. If a station without this plugin gets one of

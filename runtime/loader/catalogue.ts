@@ -11,7 +11,7 @@ export interface CatalogueEntry {
   /** Of the specification. */
   readonly commands: readonly string[]
   readonly errors: readonly ErrorKind[]
-  /** It adds to the support report. */
+  /** The plugin adds to the support report. */
   readonly reports: boolean
 }
 /** By name of the plugin. */

@@ -1,4 +1,4 @@
-/** What the bundle of a plugin calls for each of its `?client` imports (host module `rtk-base/client-bundle`). */
+/** Function that a plugin's bundle calls for each of its `?client` imports (host module `rtk-base/client-bundle`). */
 import { gunzipSync } from 'node:zlib'
 import type { ClientBundle } from '../../schemas/services/runtime.js'
 

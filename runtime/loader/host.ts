@@ -22,7 +22,7 @@ export function hostSource(table: HostTable, id: string): string {
   ].join('\n')
 }
 
-/** The same for callers of `require`. */
+/** Source of a host module for callers of `require`. */
 export const requiredSource = (id: string): string => `module.exports = ${askedFor(id)}`
 
 const askedFor = (id: string) => `globalThis[Symbol.for('rtk-base.host')](${JSON.stringify(id)})`

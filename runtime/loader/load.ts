@@ -40,7 +40,7 @@ export interface Loaded {
 
 /** Where plugins are looked for. */
 export interface LoaderOptions {
-  /** What plugins get from the runtime. */
+  /** Modules that plugins get from the runtime. */
   host: HostTable
   /** Folder of the shipped plugins: sources (see `shippedSource`) or prebuilt (`manifest.json`). */
   builtIn: string

@@ -17,7 +17,7 @@ export interface PluginUpdatesDeps {
   folder: string
   /** Digest of the bundle that runs. */
   bundle: string
-  /** Another bundle that is only on trial drops nothing: the one before it may come back. */
+  /** The bundle is only on trial: it drops no updates, as the one before it may come back. */
   onTrial: boolean
   /** Loads the code of a place: a folder of an update, or a key of the variant. */
   load(place: string): Promise<Loaded>

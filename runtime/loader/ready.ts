@@ -21,14 +21,14 @@ export function keepNote(file: string, built_ms: number, inputs: readonly string
   writeWhole(file, JSON.stringify({ built_ms, inputs } satisfies Note))
 }
 
-/** Another process may read the same file. */
+/** Writes a file in one step: another process may read it. */
 function writeWhole(file: string, text: string): void {
   const aside = `${file}.${process.pid}`
   disk.writeFileSync(aside, text)
   disk.renameSync(aside, file)
 }
 
-/** What went in, unless any of it has changed since. @throws where there is no note, or a source is missing */
+/** Inputs of a bundle, unless any of them has changed since. @throws where there is no note, or a source is missing */
 export function readNote(file: string): readonly string[] | undefined {
   const { built_ms, inputs } = JSON.parse(disk.readFileSync(file, 'utf8')) as Note
   return inputs.some((input) => disk.statSync(input).mtimeMs >= built_ms) ? undefined : inputs

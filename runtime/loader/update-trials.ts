@@ -6,7 +6,7 @@ import type { Clock } from '../platform/ports/clock.js'
 import { type Evidence, Trial } from '../platform/trial.js'
 import type { Update, UpdateIndex } from './update-index.js'
 
-/** It is kept after running for this long. */
+/** A version is kept after running for this long. */
 export const hold_ms = 60_000
 const look_ms = 1_000
 
@@ -40,7 +40,7 @@ export class UpdateTrials {
     this.#unseen.add(source)
   }
 
-  /** Another version takes its place. */
+  /** The version is replaced by another one. */
   forget(source: string): void {
     this.#trials.delete(source)
     this.#unseen.delete(source)
@@ -112,7 +112,7 @@ export class UpdateTrials {
     return trial
   }
 
-  /** It ran before, so it gets the usual retries; if it still does not start, it is given up. */
+  /** The version ran before, so it gets the usual retries; if it still does not start, it is given up. */
   async #checkConfirmed(source: string, report: PluginReport | undefined): Promise<void> {
     if (report?.state === 'running') this.#unseen.delete(source)
     if (report?.state !== 'quarantined') return

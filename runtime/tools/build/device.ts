@@ -141,7 +141,7 @@ async function runtimeInto(target: string, root: string, tell: (line: string) =>
 
 const noteOf = (folder: string) => join(folder, 'inputs.json')
 
-/** What builds have kept, with the sources that went in: undefined where one of them has changed since. */
+/** Runtimes that builds have kept, with the sources that went in: undefined where one of them has changed since. */
 function keptRuntimes(kept: string): { folder: string; inputs: readonly string[] | undefined }[] {
   const names = existsSync(kept) ? readdirSync(kept).filter((name) => name.startsWith('runtime-')) : []
   return names.map((name) => {

@@ -102,7 +102,7 @@ async function answer(client: ControlClient, line: string): Promise<boolean> {
   }
 }
 
-/** What the document has instead, at the first step of the path that it does not have. */
+/** Message for a missing part: what the document has instead, at the first step of the path that it does not have. */
 export function noPart(document: unknown, path: string): string {
   const steps = path.split('.')
   const at = steps.findIndex((_, index) => valueAt(document, steps.slice(0, index + 1).join('.')) === undefined)

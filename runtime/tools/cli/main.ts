@@ -79,7 +79,7 @@ Exit codes: 0 done or stopped, 1 failed, 2 wrong command line, option or variant
 75 data folder or HTTP address in use by another program.
 `
 
-/** Another start may find it free: no fault of this version, nor of its settings. */
+/** A later start may find the resource free: no fault of this version, nor of its settings. */
 const busyCodes = ['RTK_ERR_DATA_LOCKED', 'RTK_ERR_LISTEN']
 const usageCodes = ['RTK_ERR_USAGE', 'RTK_ERR_VARIANT', 'RTK_ERR_PLUGIN_OPTIONS']
 

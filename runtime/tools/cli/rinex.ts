@@ -106,7 +106,7 @@ export async function rinexCommand(args: string[]): Promise<number> {
   return 0
 }
 
-/** What is torn off is left out, with a warning. */
+/** A torn end of the file is left out, with a warning. */
 async function* unpacked(packed: ReadStream, name: string): AsyncGenerator<Uint8Array> {
   const bytes = packed.pipe(createGunzip())
   packed.on('error', (error) => bytes.destroy(error))

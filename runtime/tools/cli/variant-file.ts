@@ -12,9 +12,9 @@ export interface VariantFile {
   variant: Variant
   /** Absolute path of the file. */
   file: string
-  /** Its exact text, without a byte order mark. */
+  /** Exact text of the file, without a byte order mark. */
   text: string
-  /** Its folder: relative plugin paths are resolved from here. */
+  /** Folder of the file: relative plugin paths are resolved from here. */
   base: string
 }
 

@@ -10,7 +10,7 @@ export interface BundledPackage {
   /** SPDX expression, as the package states it. */
   readonly licence: string
   readonly homepage: string
-  /** Its licence files. */
+  /** Licence files of the package. */
   readonly texts: readonly string[]
 }
 
