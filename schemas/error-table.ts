@@ -1,4 +1,4 @@
-/** What an error code means, wherever it is thrown. */
+/** Meaning of an error code, wherever it is thrown. */
 export interface ErrorKind {
   readonly code: string
   /** The HTTP status of the answer. */

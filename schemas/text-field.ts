@@ -30,7 +30,7 @@ export function textField(input: object) {
     schema: schema as TSchema,
     isRequired: required.includes(name),
     isSecret: writeOnly,
-    /** Its possible values, or how they begin; empty if they cannot be listed. */
+    /** Possible values of the field, or how they begin; empty if they cannot be listed. */
     words: [...anyOf.map((one) => one.const), ...examples].filter((one) => typeof one === 'string'),
   }
 }

@@ -201,7 +201,7 @@ export interface FleetRovers {
 }
 export const fleetRovers = defineService<FleetRovers>('fleet-rovers', { shape: { on: 'function' } })
 
-/** What the vectors to its neighbours say about the position that a station announces. */
+/** Judgement of the position that a station announces, by the vectors to its neighbours. */
 export interface FleetJudgement {
   readonly serial: string
   /** `unknown`: too few vectors, or they do not tell. */
@@ -240,7 +240,7 @@ export interface FleetNet {
 }
 export const fleetNet = defineService<FleetNet>('fleet-net', { shape: { judgement: 'function', onChange: 'function' } })
 
-/** What an alert can be about. */
+/** Kinds of alerts. */
 export const alertKinds = [
   ...(['offline', 'unfit', 'moved', 'position', 'degraded', 'broker', 'database', 'update-failed'] as const),
   ...(['certificate', 'disk'] as const),
@@ -257,11 +257,11 @@ export interface Alert {
   readonly name: string
   /** For grouping; `''` for none. */
   readonly group: string
-  /** What happened: one of `alertKinds`, or a name of a third party, which is told as it is. */
+  /** Kind of the alert: one of `alertKinds`, or a name of a third party, which is told as it is. */
   readonly kind: string
   readonly severity: 'warning' | 'critical'
   readonly text: string
-  /** What a person can do; `''`: nothing. */
+  /** Remedy for a person; `''`: none. */
   readonly advice: string
   readonly since_s: number
 }

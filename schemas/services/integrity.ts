@@ -14,7 +14,7 @@ export interface ReferencePosition {
   readonly acc_m: number
   /** Determined with RTK corrections. */
   readonly corr: boolean
-  /** The same point in ITRF2020 at the current epoch, for the comparison with positions without corrections. Omitted: `arp`. */
+  /** `arp` in ITRF2020 at the current epoch, for the comparison with positions without corrections. Omitted: `arp` itself. */
   readonly seenAt?: Ecef
   /** Source of the RTK corrections, named as in `CorrectionStatus.remote`. Omitted: the present source, or unknown. */
   readonly source?: string
@@ -65,7 +65,7 @@ export interface AntennaMove {
   readonly t: number
   /** Metres. */
   readonly size_m: number
-  /** It went at least so far: it is on the way, or only a bound is known. */
+  /** The antenna went at least so far: it is on the way, or only a bound is known. */
   readonly isLeast: boolean
   /** In how many moves. */
   readonly moves: number

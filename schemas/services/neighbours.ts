@@ -13,7 +13,7 @@ export type NeighbourEffect = (typeof neighbourEffects)[number]
 
 export interface NeighbourCheck {
   readonly state: NeighbourState
-  /** What the contradiction does to the station; `none` in the other states. */
+  /** Effect of the contradiction on the station; `none` in the other states. */
   readonly effect: NeighbourEffect
   /** The result for people. */
   readonly text: string

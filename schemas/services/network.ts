@@ -41,7 +41,7 @@ export interface NetworkInterface {
   readonly dns: readonly string[]
   /** Metric of its default route; the lowest is used. Undefined without a default route. */
   readonly metric: number | undefined
-  /** Its IPv6 default route; undefined without one. */
+  /** IPv6 default route of the interface; undefined without one. */
   readonly route6?: { readonly gateway: string; readonly metric: number }
   /** Result of the daemon's connectivity check; `unknown` without one. */
   readonly reach: Reach
@@ -190,7 +190,7 @@ export interface Uplink {
   readonly kind: UplinkKind
   /** The interface; for `cellular` the interface to the router. */
   readonly name: string
-  /** Its addresses, IPv4 first: a socket bound to one of them uses this uplink. */
+  /** Addresses of the uplink, IPv4 first: a socket bound to one of them uses this uplink. */
   readonly addresses: readonly string[]
   /** The uplink has an address and a gateway (cellular: the modem reports a data connection). */
   readonly up: boolean

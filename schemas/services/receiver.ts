@@ -128,7 +128,7 @@ export interface ReceiverIdentity {
  * the optional members.
  */
 export interface Receiver {
-  /** Its capabilities; omitted: none of the optional ones. */
+  /** Capabilities of the receiver; omitted: none of the optional ones. */
   readonly can?: ReceiverCapabilities
   readonly link: ReceiverLink
   /** For people: its port (`/dev/ttyACM0`), the reason for the state of the link, and a remedy. */
@@ -204,7 +204,7 @@ export interface Receiver {
   readonly onSpoofing?: Event<Spoofing>
   /** Each correction message reported by the receiver. Includes corrections from a radio on another of its ports. */
   readonly onCorrection?: Event<{ readonly stationId: number }>
-  /** Its own survey-in, where it has one. */
+  /** Survey-in of the receiver itself, where it has one. */
   readonly ownSurvey?: OwnSurvey | undefined
 }
 

@@ -120,7 +120,7 @@ export interface ApnSettings {
   auth: 'none' | 'pap' | 'chap'
 }
 
-/** What is read of the modem. Settings are those of the SIM in use. */
+/** Facts that are read of the modem. Settings are those of the SIM in use. */
 export interface ModemFacts {
   modemIdentity: ModemIdentity
   signal: ModemSignal
@@ -180,7 +180,7 @@ export const cellularUplink = defineService<CellularUplink>('cellular-uplink')
 
 /** Provided by the plugin simulated-router: its state and faults, for tests, the console and third-party tests. */
 export interface SimulatedRouter {
-  /** Its address: `http://127.0.0.1:PORT`. */
+  /** Address of the router: `http://127.0.0.1:PORT`. */
   readonly url: string
   /** Credentials on its label. */
   readonly credentials: { readonly user: string; readonly pswd: string }

@@ -9,7 +9,7 @@ import type { Ecef } from './receiver.js'
  * function that a simulated receiver does not have is refused with `RTK_ERR_COMMAND_VALUE`.
  */
 export interface SimulatedReceiver {
-  /** Its serial line, used by a receiver plugin with `port=simulator`. Can be opened once at a time. */
+  /** Serial line of the receiver, used by a receiver plugin with `port=simulator`. Can be opened once at a time. */
   readonly port: BytePort
   /** True position of the antenna. */
   readonly truth: Ecef
@@ -38,7 +38,7 @@ export interface SimulatedReceiver {
   /** The receiver restarts unexpectedly and loses its RAM configuration. A cold start also loses position and orbits. */
   restart(cold?: boolean): void
   /**
-   * Another simulated base, `away_m` to the north, sends corrections through the service `correction-input`; undefined ends it.
+   * A second simulated base, `away_m` to the north, sends corrections through the service `correction-input`; undefined ends it.
    * @param wrong error of its announced position; the corrected position has the same error
    * @param stationId default 42
    */
