@@ -136,7 +136,7 @@ export class Router {
     const { user, pswd } = this.parameters.override
     const set = [...usersOf(user).map((one) => ({ user: one, pswd })), this.logins.default]
     void this.logins
-      .forgive(set)
+      .enter(set)
       .catch((error: unknown) => this.#ctx.log.warn({ err: error }, 'the list of failed logins could not be stored'))
       .then(() => this.#link?.retry(true))
   }

@@ -42,15 +42,15 @@ export function attemptWait_ms(note: LoginNote, byPerson: boolean): number {
 
 /**
  * Milliseconds until this pair may be tried; 0: now. The limits of rejections hold neither a pair that once worked nor one that a person
- * has just set. Infinite when only a person can go on.
+ * has set, until the router answers it. Infinite when only a person can go on.
  */
 export function pairWait_ms(note: LoginNote, pair: Credentials, byPerson: boolean): number {
   const { rejections, sinceLogin, pause } = loginLimits
-  const { worked, rejectedInRow, at_ms } = note.pair(pair)
+  const { worked, rejectedInRow, at_ms, isEntered } = note.pair(pair)
   const { first_ms, longest_ms } = worked ? pause.worked : pause.neverWorked
   const pause_ms = rejectedInRow === 0 ? 0 : Math.min(first_ms * 2 ** (rejectedInRow - 1), longest_ms)
   const wait_ms = Math.max(attemptWait_ms(note, byPerson), at_ms + pause_ms - note.now_ms)
-  if (worked || byPerson) return wait_ms
+  if (worked || isEntered) return wait_ms
   if (note.rejectedSinceLogin >= sinceLogin) return Number.POSITIVE_INFINITY
   const rejected = note.attempts.filter(({ outcome }) => outcome === 'rejected')
   const times_ms = rejected.map((attempt) => attempt.at_ms)

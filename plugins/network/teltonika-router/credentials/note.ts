@@ -23,6 +23,8 @@ const Logins = Type.Object({
       utc_ms: Type.Number(),
     }),
   ),
+  /** Digests of the pairs that a person set last, and that the router has not answered since. */
+  entered: Type.Array(Type.String()),
 })
 const Pair = Type.Object({ user: Type.String(), pswd: Type.String() })
 const stored = { logins: 'logins', default: 'default' }
@@ -46,6 +48,11 @@ interface PairNote extends Stamp {
   readonly rejectedInRow: number
 }
 
+type Pairing = PairNote & {
+  /** A person has set it, and the router has not answered it since. */
+  readonly isEntered: boolean
+}
+
 /**
  * The durable note of the logins at the router, in the protected store: an attempt is written before it is made, so that restarts and
  * power cuts win none. A factory reset of the station keeps it.
@@ -56,19 +63,28 @@ export class LoginNote {
   #attempts: Attempt[] = []
   #rejectedSinceLogin = 0
   readonly #pairs = new Map<string, PairNote>()
+  #entered = new Set<string>()
   #default = none
+  #loading: Promise<void> | undefined
 
   constructor(store: PluginStore, clock: PluginContext['clock']) {
     this.#store = store
     this.#clock = clock
   }
 
-  async load(): Promise<void> {
+  /** Once: later calls wait for the first one. */
+  load(): Promise<void> {
+    this.#loading ??= this.#load()
+    return this.#loading
+  }
+
+  async #load(): Promise<void> {
     const logins = await this.#read(stored.logins, Logins)
     this.#attempts = logins?.attempts.map((one) => ({ ...one, ...this.#restored(one.utc_ms) })) ?? []
     this.#rejectedSinceLogin = logins?.rejectedSinceLogin ?? 0
     for (const { digest, ...pair } of logins?.pairs ?? [])
       this.#pairs.set(digest, { ...pair, ...this.#restored(pair.utc_ms) })
+    this.#entered = new Set(logins?.entered)
     const { user, pswd } = (await this.#read(stored.default, Pair)) ?? none
     this.#default = { user, pswd }
   }
@@ -88,8 +104,10 @@ export class LoginNote {
     return this.#rejectedSinceLogin
   }
 
-  pair(credentials: Credentials): PairNote {
-    return this.#pairs.get(digestOf(credentials)) ?? { worked: false, rejectedInRow: 0, ...this.#now() }
+  pair(credentials: Credentials): Pairing {
+    const digest = digestOf(credentials)
+    const known = this.#pairs.get(digest) ?? { worked: false, rejectedInRow: 0, ...this.#now() }
+    return { ...known, isEntered: this.#entered.has(digest) }
   }
 
   /** The last pair that worked, or that a person set with `--protected`; both empty while there is none. */
@@ -145,10 +163,15 @@ export class LoginNote {
   }
 
   /** A person says that these pairs are right, however they went before. */
-  async forgive(pairs: readonly Credentials[]): Promise<void> {
-    const rejected = pairs.filter((pair) => this.pair(pair).rejectedInRow > 0)
-    for (const pair of rejected) this.#setPair(pair, { ...this.pair(pair), rejectedInRow: 0 })
-    if (rejected.length > 0) await this.#keep()
+  async enter(pairs: readonly Credentials[]): Promise<void> {
+    // It may come while the service starts.
+    await this.load()
+    for (const pair of pairs) {
+      const { isEntered: _, ...known } = this.pair(pair)
+      if (known.rejectedInRow > 0) this.#setPair(pair, { ...known, rejectedInRow: 0 })
+    }
+    this.#entered = new Set(pairs.map(digestOf))
+    await this.#keep()
   }
 
   /** A router that has seen none of the attempts. Those of the last day stay: else invented MAC addresses would buy new ones. */
@@ -160,6 +183,7 @@ export class LoginNote {
 
   #setPair(credentials: Credentials, pair: PairNote): void {
     const digest = digestOf(credentials)
+    this.#entered.delete(digest)
     this.#pairs.delete(digest)
     this.#pairs.set(digest, pair)
     const [oldest] = this.#pairs.keys()
@@ -187,6 +211,7 @@ export class LoginNote {
       attempts: this.#attempts.map(({ utc_ms, outcome }) => ({ utc_ms, outcome })),
       rejectedSinceLogin: this.#rejectedSinceLogin,
       pairs: [...this.#pairs].map(([digest, { at_ms: _, ...pair }]) => ({ digest, ...pair })),
+      entered: [...this.#entered],
     }
     await this.#store.batch({ [stored.logins]: logins, ...more })
   }

@@ -47,17 +47,17 @@ const day_ms = 24 * hour_ms
 const pair = (n: number | string) => ({ user: 'admin', pswd: `${n}` })
 
 /** The protected store of the plugin. */
-const namespaceOf = (store: MemoryStore) =>
+const namespaceOf = (store: MemoryStore, namespace: string) =>
   ({
-    get: (key: string) => store.get('protected.test', key),
-    set: (key: string, value: unknown) => store.batch([{ namespace: 'protected.test', key, value }]),
+    get: (key: string) => store.get(namespace, key),
+    set: (key: string, value: unknown) => store.batch([{ namespace, key, value }]),
     batch: (values: Readonly<Record<string, unknown>>) =>
-      store.batch(Object.entries(values).map(([key, value]) => ({ namespace: 'protected.test', key, value }))),
+      store.batch(Object.entries(values).map(([key, value]) => ({ namespace, key, value }))),
   }) as unknown as PluginStore
 
 /** As after a start of the service. */
-async function noteOf(clock: ManualClock, store = new MemoryStore()): Promise<LoginNote> {
-  const note = new LoginNote(namespaceOf(store), clock)
+async function noteOf(clock: ManualClock, store = new MemoryStore(), namespace = 'protected.test'): Promise<LoginNote> {
+  const note = new LoginNote(namespaceOf(store, namespace), clock)
   await note.load()
   return note
 }
@@ -92,12 +92,14 @@ t.test('the login limits', async (t) => {
           await note.anotherRouter()
           thisRouter = 0
         } else if (typeof one === 'object') {
+          if (one.byPerson) await note.enter([pair(one.pswd)])
+          const { isEntered } = note.pair(pair(one.pswd))
           if (pairWait_ms(note, pair(one.pswd), one.byPerson) > 0) continue
           await rejection(note, pair(one.pswd))
           all_ms.push(clock.monotonic())
           thisRouter++
-          if (!one.byPerson) {
-            automatic_ms.push(clock.monotonic())
+          if (!one.byPerson) automatic_ms.push(clock.monotonic())
+          if (!isEntered) {
             t.ok(thisRouter <= sinceLogin, 'since a login that worked')
             const inDay = all_ms.filter((at_ms) => at_ms > clock.monotonic() - day_ms)
             t.ok(inDay.length <= rejections.most, 'in a day')
@@ -123,20 +125,21 @@ t.test('the login limits', async (t) => {
       t.equal(pairWait_ms(note, pair(n), false), 0, `${n} rejections`)
       await rejection(note, pair(n))
     }
-    t.equal(pairWait_ms(note, pair(8), true), 10_000, 'a person is heard')
-    t.equal(pairWait_ms(note, pair(8), false), 10 * hour_ms, 'eight a day')
+    t.equal(pairWait_ms(note, pair(8), true), 10 * hour_ms, 'eight a day')
+    await note.enter([pair(9)])
+    t.equal(pairWait_ms(note, pair(9), false), 10_000, 'a person is heard')
     await clock.advance(10 * hour_ms)
     t.equal(pairWait_ms(note, pair(8), false), 0)
     await rejection(note, pair(8))
     await clock.advance(365 * day_ms)
-    t.equal(pairWait_ms(note, pair(9), false), Number.POSITIVE_INFINITY, 'nine without a login that works')
+    t.equal(pairWait_ms(note, pair(10), true), Number.POSITIVE_INFINITY, 'nine without a login that works')
     t.same(
-      [pairWait_ms(note, pair(9), true), pairWait_ms(note, right, false)],
+      [pairWait_ms(note, pair(9), false), pairWait_ms(note, right, false)],
       [0, 0],
       'a person, and what once worked',
     )
     await note.succeeded(right, false)
-    t.equal(pairWait_ms(note, pair(9), false), 0)
+    t.equal(pairWait_ms(note, pair(10), false), 0)
   })
 
   t.test('seven attempts an hour, whatever became of them, and an eighth for a person', async (t) => {
@@ -177,7 +180,7 @@ t.test('the login limits', async (t) => {
           await clock.advance(wait * hour_ms)
           t.equal(pairWait_ms(note, pair('x'), false), 0)
         }
-        await note.forgive([pair('x'), pair('unknown')])
+        await note.enter([pair('x'), pair('unknown')])
         t.equal(note.pair(pair('x')).rejectedInRow, 0, 'a person says that it is right')
         t.equal((await noteOf(clock, store)).pair(pair('x')).rejectedInRow, 0)
       }
@@ -721,6 +724,33 @@ t.test('the ladder', { skip: gateOnly }, async (t) => {
     await rig.station.station.change({ 'rtr-pswd': 'right' }, { source: 'http' })
     await rig.reach('online', 1_000)
     t.equal(tried(router).at(-1), 'admin:right')
+  })
+
+  t.test('what a person set is tried until it is answered, over a lost answer and over a restart', async (t) => {
+    for (const isRestarted of [false, true]) {
+      const router = await new FakeRouter({ ubus: current().ubus }).listen(t)
+      const [clock, store] = [new ManualClock(), new MemoryStore()]
+      const note = await noteOf(clock, store, 'protected.teltonika-router')
+      for (let n = 0; n < loginLimits.sinceLogin; n++) await note.rejected(pair(n))
+      const given = { url: router.url, options: { defaults: five }, store, clock }
+      let rig = await startRig(t, given)
+      await rig.pass(minute_ms, 5_000)
+      t.same(tried(router), [], 'it waits for a person')
+      let lost = 0
+      router.fault = (request, _response, body) => {
+        if (!body.includes('"password"') || ++lost > 1) return false
+        request.socket.destroy()
+        return true
+      }
+      await rig.station.station.change({ 'rtr-pswd': 'right' }, { source: 'http' })
+      await rig.pass(1_000)
+      t.equal(lost, 1)
+      if (isRestarted) {
+        await rig.station.stop()
+        rig = await startRig(t, given)
+      }
+      await rig.reach('online')
+    }
   })
 
   t.test('a password that was changed on the router is recovered from', async (t) => {
