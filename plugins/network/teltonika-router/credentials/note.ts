@@ -8,12 +8,17 @@ import { loginLimits } from './limits.js'
 /** A wall clock before this has not been set. */
 const credible_ms = Date.UTC(2024, 0, 1)
 const mostPairs = 32
+const mostRouters = 32
 
 /** `open`: no readable answer. `rejected`: of a pair that never worked. `doubted`: rejected, but the pair once worked. */
 const Outcome = Type.Union([Type.Literal('open'), Type.Literal('rejected'), Type.Literal('doubted')])
 const Logins = Type.Object({
   attempts: Type.Array(Type.Object({ utc_ms: Type.Number(), outcome: Outcome })),
+  /** MAC address of the router that answers; empty: unknown. */
+  router: Type.String(),
   rejectedSinceLogin: Type.Integer({ minimum: 0 }),
+  /** Of other routers, the last one that answered is the last: it may come back, e.g. where two have the same IP address. */
+  others: Type.Array(Type.Object({ mac: Type.String(), rejectedSinceLogin: Type.Integer({ minimum: 0 }) })),
   /** By digest of user and password; the one that was tried last is the last. */
   pairs: Type.Array(
     Type.Object({
@@ -61,7 +66,10 @@ export class LoginNote {
   readonly #store: PluginStore
   readonly #clock: PluginContext['clock']
   #attempts: Attempt[] = []
+  #router = ''
   #rejectedSinceLogin = 0
+  /** Rejections by MAC address. */
+  readonly #others = new Map<string, number>()
   readonly #pairs = new Map<string, PairNote>()
   #entered = new Set<string>()
   #default = none
@@ -81,7 +89,9 @@ export class LoginNote {
   async #load(): Promise<void> {
     const logins = await this.#read(stored.logins, Logins)
     this.#attempts = logins?.attempts.map((one) => ({ ...one, ...this.#restored(one.utc_ms) })) ?? []
+    this.#router = logins?.router ?? ''
     this.#rejectedSinceLogin = logins?.rejectedSinceLogin ?? 0
+    for (const { mac, rejectedSinceLogin } of logins?.others ?? []) this.#others.set(mac, rejectedSinceLogin)
     for (const { digest, ...pair } of logins?.pairs ?? [])
       this.#pairs.set(digest, { ...pair, ...this.#restored(pair.utc_ms) })
     this.#entered = new Set(logins?.entered)
@@ -174,10 +184,21 @@ export class LoginNote {
     await this.#keep()
   }
 
-  /** A router that has seen none of the attempts. Those of the last day stay: else invented MAC addresses would buy new ones. */
-  async anotherRouter(): Promise<void> {
-    this.#rejectedSinceLogin = 0
-    for (const [digest, pair] of this.#pairs) this.#pairs.set(digest, { ...pair, rejectedInRow: 0 })
+  /**
+   * Another MAC address is another router, with a count of its own. The attempts of the last day stay: else invented MAC addresses would
+   * buy new ones.
+   */
+  async meetRouter(mac: string): Promise<void> {
+    if (mac === this.#router) return
+    if (this.#router !== '') {
+      this.#others.delete(this.#router)
+      this.#others.set(this.#router, this.#rejectedSinceLogin)
+      this.#rejectedSinceLogin = this.#others.get(mac) ?? 0
+      this.#others.delete(mac)
+      forgetOldest(this.#others, mostRouters)
+      for (const [digest, pair] of this.#pairs) this.#pairs.set(digest, { ...pair, rejectedInRow: 0 })
+    }
+    this.#router = mac
     await this.#keep()
   }
 
@@ -186,8 +207,7 @@ export class LoginNote {
     this.#entered.delete(digest)
     this.#pairs.delete(digest)
     this.#pairs.set(digest, pair)
-    const [oldest] = this.#pairs.keys()
-    if (this.#pairs.size > mostPairs && oldest !== undefined) this.#pairs.delete(oldest)
+    forgetOldest(this.#pairs, mostPairs)
   }
 
   #now(): Stamp {
@@ -209,12 +229,19 @@ export class LoginNote {
   async #keep(more: Readonly<Record<string, unknown>> = {}): Promise<void> {
     const logins: Static<typeof Logins> = {
       attempts: this.#attempts.map(({ utc_ms, outcome }) => ({ utc_ms, outcome })),
+      router: this.#router,
       rejectedSinceLogin: this.#rejectedSinceLogin,
+      others: [...this.#others].map(([mac, rejectedSinceLogin]) => ({ mac, rejectedSinceLogin })),
       pairs: [...this.#pairs].map(([digest, { at_ms: _, ...pair }]) => ({ digest, ...pair })),
       entered: [...this.#entered],
     }
     await this.#store.batch({ [stored.logins]: logins, ...more })
   }
+}
+
+function forgetOldest(map: Map<string, unknown>, most: number): void {
+  const [oldest] = map.keys()
+  if (map.size > most && oldest !== undefined) map.delete(oldest)
 }
 
 const digestOf = ({ user, pswd }: Credentials) =>

@@ -50,7 +50,7 @@ export class Arrival {
   readonly meet = async (signal: AbortSignal): Promise<void> => {
     const seen = await neighbourMac(this.#deps.ctx.process, this.address, signal)
     if (seen === '' || seen === this.#mac) return
-    if (this.#mac !== '') await this.#changed(seen)
+    if (this.#mac !== '') this.#changed(seen)
     await this.#keep(seen)
   }
 
@@ -58,7 +58,7 @@ export class Arrival {
   readonly arrived = async (performer: Performer, signal: AbortSignal): Promise<void> => {
     const board = await this.#tried('board', () => performer.perform('board', undefined, signal))
     if (board) {
-      if (board.macaddr !== '' && this.#mac !== '' && board.macaddr !== this.#mac) await this.#changed(board.macaddr)
+      if (board.macaddr !== '' && this.#mac !== '' && board.macaddr !== this.#mac) this.#changed(board.macaddr)
       if (board.macaddr !== '') await this.#keep(board.macaddr)
       this.#deps.facts.set('board', board)
     }
@@ -102,10 +102,9 @@ export class Arrival {
     await ctx.store.set(stored.blockingSet, this.#mac)
   }
 
-  async #changed(mac: string): Promise<void> {
-    const { ctx, logins, facts, replaced } = this.#deps
+  #changed(mac: string): void {
+    const { ctx, facts, replaced } = this.#deps
     ctx.log.warn({ before: this.#mac, now: mac }, 'another router answers')
-    await logins.anotherRouter()
     facts.clear()
     replaced()
   }
@@ -113,13 +112,14 @@ export class Arrival {
   async #keep(mac: string): Promise<void> {
     if (mac === this.#mac) return
     this.#mac = mac
-    const { store, log } = this.#deps.ctx
-    await store.set(stored.mac, mac).catch((error: unknown) => {
-      log.warn(
-        { err: error },
-        'the MAC address of the router could not be stored: it is found out again after a restart',
-      )
-    })
+    const { ctx, logins } = this.#deps
+    try {
+      await logins.meetRouter(mac)
+      await ctx.store.set(stored.mac, mac)
+    } catch (error) {
+      const text = 'the MAC address of the router could not be stored: it is found out again after a restart'
+      ctx.log.warn({ err: error }, text)
+    }
   }
 
   /** A failed or unsupported step does not prevent using the router. */
