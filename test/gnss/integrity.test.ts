@@ -968,6 +968,10 @@ t.test('a warm start needs all evidence, by 24 s at the latest', async (t) => {
   few.heard(heard(7, 0), 60_000)
   t.equal(few.second(23_999), undefined, '7 of 12 signals are less than 60 %')
   t.equal(few.second(24_000), false)
+  const undated = verify(false, true)
+  undated.announced()
+  undated.heard(heard(12, 0), Number.NaN)
+  t.equal(undated.second(23_999), undefined, 'nobody knows how long ago the base was trusted')
   const five = verify(false, true)
   five.announced()
   five.heard(heard(5, 0, 5), 60_000)
@@ -1561,9 +1565,9 @@ t.test('a warm start is not asked for where nothing can come of it', async (t) =
   const judge = (target: ReferencePosition | undefined, held: HeldTarget) =>
     last.judge(receiver, target, held, undefined)
   t.match(judge(reference({}), undefined), { answer: false, why: /nothing was trusted before/ })
-  t.equal(last.age_ms, 1_790_000_001_000)
+  t.same(last.age_ms(receiver), Number.NaN)
   await last.remember(receiver, reference({}), seenHere, { second: enu(1) })
-  t.same([judged(), last.seen, last.age_ms], ['ask', seenHere, 1_000])
+  t.same([judged(), last.seen, last.age_ms(receiver)], ['ask', seenHere, 1_000])
   t.match(judge(undefined, undefined), { answer: false, why: 'there is no reference' })
   t.match(judge(reference({}), undefined), { answer: false, why: /holds no reference/ })
   t.strictSame(judge(reference({}), { mode: 'fixed', arp: here } as never), { answer: true, why: '' })
@@ -1576,14 +1580,14 @@ t.test('a warm start is not asked for where nothing can come of it', async (t) =
     pass(seconds)
     t.same([isBrief(), judged()], [brief, against])
   }
-  t.equal(last.age_ms, 11_100)
+  t.equal(last.age_ms(receiver), 11_100)
   const carried = (held: HeldTarget | 'not asked') => last.judge(receiver, reference({}), held, 'pending')
   t.match(carried('not asked'), { answer: undefined }, 'phases in lock may show it')
   t.match(carried({ mode: 'fixed', arp: here } as never), { answer: true, why: '' })
   t.match(carried({ mode: 'fixed', arp: at(1) } as never), { answer: false, why: /holds another/ })
   now.ms = 1_060_000
   const another = next()
-  t.same([judged(another), another.age_ms], ['ask', 61_000])
+  t.same([judged(another), another.age_ms(receiver)], ['ask', 61_000])
   await last.remember(receiver, reference({}), seenHere, {})
   pass(6)
   for (const other of [{ serial: 'B' }, { module: 'N' }, { maker: 'X' }, { serial: '' }]) {
@@ -1602,10 +1606,10 @@ t.test('the trusted moment is kept four times a minute, and in the settings what
   t.same(writes, ['trusted'], 'for the first time at once')
   pass(14.999)
   tick(seenHere)
-  t.equal(next().age_ms, 15_000, 'the one before')
+  t.equal(next().age_ms(receiver), 15_999, 'the one before')
   pass(0.001)
   tick(seenHere)
-  await until(() => next().age_ms === 1_000, 'the newer moment is in its file')
+  await until(() => next().age_ms(receiver) === 1_000, 'the newer moment is in its file')
   t.same(writes, ['trusted'], 'nothing else has changed')
   pass(15)
   tick(undefined)
@@ -1617,20 +1621,22 @@ t.test('the trusted moment is kept four times a minute, and in the settings what
   Object.assign(receiver, { sinceReset_ms: undefined })
   await last.remember(receiver, target, undefined, {})
   t.match(values.trusted, { msss_ms: stored.msss_ms, t: stored.t }, 'both clocks when the receiver reported its own')
+  const msss_ms = Number(stored.msss_ms) + 1_000
+  const later = { sinceReset_ms: msss_ms + 14_000 }
   for (const [what, change, isUsed] of [
-    ['newer', { t: stored.t + 1 }, true],
-    ['as old', { t: stored.t }, false],
-    ['of another receiver', { uid: 'B', t: stored.t + 1 }, false],
+    ['newer', { t: stored.t + 1, msss_ms }, true],
+    ['as old', { t: stored.t, msss_ms }, false],
+    ['of another receiver', { uid: 'B', t: stored.t + 1, msss_ms }, false],
   ] as const) {
     writeFileSync(join(dir.path, 'last.json'), JSON.stringify({ moment: { ...stored, ...change } }))
-    t.equal(next().age_ms, 16_000 - (isUsed ? 1_000 : 0), what)
+    t.equal(next().age_ms(later), 16_000 - (isUsed ? 1_000 : 0), what)
   }
   values.trusted = undefined
   t.equal(next().seen, undefined, 'the settings decide whether there is one')
   const handed = last.handOver()
   const reloaded = next()
   reloaded.start(handed)
-  t.equal(reloaded.age_ms, 1_000, 'the next instance of the plugin')
+  t.equal(reloaded.age_ms(receiver), 1_000, 'the next instance of the plugin')
 })
 
 t.test('baselines hold for the very same base that was not looked at again', async (t) => {

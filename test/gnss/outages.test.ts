@@ -257,6 +257,28 @@ t.test('what outages left open is kept until positions are compared, over a rest
   }
 })
 
+t.test('the time since an earlier process trusted a base gets no shorter by a clock that is set', async (t) => {
+  const moment = {
+    reference: { arp: { x: 4e6, y: 0, z: 5e6 }, acc_m: 1, corr: false },
+    ...{ uid: 'A', msss_ms: 1_000_000, t: 1_790_000_000, baselines: {} },
+  }
+  let utc_s = 0
+  const clocks = { now_ms: () => 0, utc_s: () => utc_s }
+  const continuity = new Continuity({} as OrbitSky, clocks, { error: () => t.fail() }, () => folderOf('/nowhere'))
+  continuity.open({ get: () => moment, set: async () => {} })
+  for (const [what, at_s, msss_ms, age_ms] of [
+    ['both agree', moment.t + 60, 1_060_000, 61_000],
+    ['UTC is set back', moment.t - 3600, 1_060_000, 61_000],
+    ['UTC is unknown', 0, 1_060_000, 61_000],
+    ['UTC is set ahead', moment.t + 3600, 1_060_000, 3_601_000],
+    ['the receiver counts again from 0', moment.t, 1_000_000 - 2 ** 32 + 60_000, 61_000],
+    ['the receiver does not report its time', moment.t + 60, undefined, Number.NaN],
+  ] as const) {
+    utc_s = at_s
+    t.same(Math.round(continuity.age_ms({ sinceReset_ms: msss_ms })), age_ms, what)
+  }
+})
+
 t.test('what is no evidence, and what is left out', async (t) => {
   const { anchor, now, carried, site } = outage({ seed: 4 }, 120)
   t.equal(carried.stayed, true)

@@ -210,10 +210,12 @@ export class IntegrityMonitor implements Integrity {
   // ── receiver events ───────────────────────────────────────────────────────────────────────────────────────────────
 
   #heardRtcm(frame: RtcmFrame): void {
+    const receiver = this.#receiver
     this.#orbits.hear(frame.bytes)
-    for (const heard of this.#phases.hear(frame, this.#receiver?.stationId ?? 0)) {
-      if (this.#base.stage === 'verifying') this.#base.verification.heard(heard, this.#continuity.age_ms)
-      if (!this.#receiver?.onResiduals) this.#heardRanges(heard.epoch)
+    for (const heard of this.#phases.hear(frame, receiver?.stationId ?? 0)) {
+      if (this.#base.stage === 'verifying' && receiver)
+        this.#base.verification.heard(heard, this.#continuity.age_ms(receiver))
+      if (!receiver?.onResiduals) this.#heardRanges(heard.epoch)
       const { report } = heard
       // While no base is trusted, a pause loses no knowledge.
       if (report?.moved) this.#heardMove(report)

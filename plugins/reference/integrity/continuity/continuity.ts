@@ -13,7 +13,16 @@ import { brief_ms, longestAway_s, stale_ms } from '../limits.js'
 import type { OrbitSky } from '../orbit-sky.js'
 import { storedValue } from '../suspicion.js'
 import { type Carried, carry, type Unchecked } from './carry.js'
-import { holdsOther, keptRunning, Moment, sameButForTime, sameSeen, type TrustedMoment, whoIs } from './moment.js'
+import {
+  elapsed,
+  holdsOther,
+  keptRunning,
+  Moment,
+  sameButForTime,
+  sameSeen,
+  type TrustedMoment,
+  whoIs,
+} from './moment.js'
 import { MomentFile } from './moment-file.js'
 import { bridging, type EphemerisOf } from './observed.js'
 import { freshOf, type Observations, ObservedBase, suspectOf } from './observed-base.js'
@@ -157,10 +166,15 @@ export class Continuity {
     return this.#last?.seen
   }
 
-  /** Milliseconds since the last trusted moment: of this process, or of the one before it. */
-  get age_ms(): number {
+  /**
+   * Milliseconds since the last trusted moment: of this process, or of the one before it. There the longer time by the receiver's clock and
+   * by UTC, which may be set at any moment; NaN: unknown.
+   */
+  age_ms({ sinceReset_ms }: Pick<Receiver, 'sinceReset_ms'>): number {
     if (this.#lastAt_ms !== undefined) return this.#away_ms + second_ms
-    return (this.#clocks.utc_s() - (this.#last?.t ?? 0)) * second_ms + second_ms
+    if (!this.#last) return Number.NaN
+    const { byReceiver_s, byUtc_s } = elapsed(this.#last, { msss_ms: sinceReset_ms, t: this.#clocks.utc_s() })
+    return Math.max(byReceiver_s, byUtc_s) * 1000 + second_ms
   }
 
   /** -Infinity before this process has trusted a base. */

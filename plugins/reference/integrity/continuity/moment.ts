@@ -50,6 +50,15 @@ export function sameSeen(a: Seen | undefined, b: Seen | undefined): boolean {
 /** A receiver may count its milliseconds in 32 bits: they start again at 0 after 49.7 days. */
 const round_s = 2 ** 32 / 1000
 
+/** Seconds since a trusted moment, by the clock of a receiver that kept running, and by UTC. */
+export function elapsed(
+  trusted: Pick<TrustedMoment, 'msss_ms' | 't'>,
+  now: { msss_ms: number | undefined; t: number },
+) {
+  const went_s = ((now.msss_ms ?? Number.NaN) - (trusted.msss_ms ?? Number.NaN)) / 1000
+  return { byReceiver_s: went_s < -clocksAgree_s ? went_s + round_s : went_s, byUtc_s: now.t - trusted.t }
+}
+
 /**
  * Whether the receiver kept running as the trusted base, so that ranges of some seconds replace the start-up check: the
  * same receiver, its clock did not go back, less than 10 min elapsed, and it holds the trusted reference.
@@ -68,9 +77,7 @@ export function keptRunning(
   if (now.msss_ms === undefined || trusted.msss_ms === undefined)
     return 'the receiver does not report how long it has been on'
   if (now.t === 0 || trusted.t === 0) return 'the time is not known'
-  const went_s = (now.msss_ms - trusted.msss_ms) / 1000
-  const byReceiver_s = went_s < -clocksAgree_s ? went_s + round_s : went_s
-  const byUtc_s = now.t - trusted.t
+  const { byReceiver_s, byUtc_s } = elapsed(trusted, now)
   if (Math.abs(byReceiver_s - byUtc_s) > clocksAgree_s) return 'the receiver was restarted'
   if (byUtc_s > warm_s) return `it was trusted ${Math.round(byUtc_s / 60)} min ago`
   return holdsOther(chosen, target)

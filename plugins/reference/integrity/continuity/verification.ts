@@ -27,7 +27,7 @@ export class Verification {
     this.#againstRanges = againstRanges
   }
 
-  /** @param trusted_ms since the last trusted moment: most signals must have been tracked since before it */
+  /** @param trusted_ms since the last trusted moment: most signals must have been tracked since before it; NaN: unknown */
   heard({ epoch: { messages }, report }: HeardEpoch, trusted_ms: number): void {
     const net = report?.net
     // A larger net displacement may be the start of a move that is not reported yet.
@@ -41,7 +41,7 @@ export class Verification {
     for (const { type, observations } of messages) {
       for (const { satellite, lock, phase_m } of observations) {
         signals++
-        if (phase_m === undefined || lockTime(type, lock).from_ms < trusted_ms) continue
+        if (phase_m === undefined || !(lockTime(type, lock).from_ms >= trusted_ms)) continue
         held++
         satellites.add(`${type} ${satellite}`)
       }
