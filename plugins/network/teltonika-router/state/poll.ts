@@ -29,6 +29,8 @@ const ages_ms = {
 export type Polled = keyof typeof ages_ms
 const polled = Object.keys(ages_ms) as Polled[]
 
+/** After so long without a reading, more than a scan takes, reads take their turn among other calls, which may never end. */
+const starved_ms = 4 * minute_ms
 /** A link without a single reading for so long is made anew. */
 const barren_ms = 10 * minute_ms
 /** A fact that cannot be read is asked for as seldom as that in the end. */
@@ -49,7 +51,7 @@ export interface PolledRouter {
   readonly link: Pick<RouterLink, 'perform' | 'reconnect'> & { readonly queue: { readonly length: number } }
 }
 
-/** Keeps the facts fresh while the router is online: one read at a time, and none during other calls. */
+/** Keeps the facts fresh while the router is online: one read at a time, and none during other calls, unless these go on for minutes. */
 export class RouterPoll {
   readonly #router: PolledRouter
   readonly #facts: RouterFacts
@@ -134,8 +136,10 @@ export class RouterPoll {
       if (this.#router.state !== 'online' || isBarren) this.#answered_ms = now_ms
       if (this.#router.state === 'online' && isBarren)
         return this.#router.link.reconnect('nothing could be read for 10 min: the station logs in again')
+      const isStarved = now_ms - this.#answered_ms >= starved_ms
       for (const name of polled) {
-        if (this.#router.state !== 'online' || this.#router.link.queue.length > 0 || this.#ctx.signal.aborted) return
+        if (this.#router.state !== 'online' || this.#ctx.signal.aborted) return
+        if (this.#router.link.queue.length > 0 && !isStarved) return
         if (this.#isDue(name)) await this.#poll(name)
       }
     } finally {

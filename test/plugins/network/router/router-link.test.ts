@@ -339,6 +339,30 @@ t.test('garbage and slow answers', async (t) => {
   )
 })
 
+t.test('clients that ask without a pause do not keep the station from reading', async (t) => {
+  const router = await new FakeRouter({ ubus: current().ubus }).listen(t)
+  const rig = await startRig(t, { url: router.url, changes: { 'rtr-pswd': 'right' } })
+  await rig.reach('online')
+  router.fault = async (_request, _response, body) => {
+    if (!body.includes('"info"')) return false
+    await new Promise<void>((resolve) => {
+      rig.clock.timer(1_000, resolve)
+    })
+    return false
+  }
+  let isAsking = true
+  const ask = async () => {
+    while (isAsking) await rig.station.request('/rut', { method: 'POST', body: '{"object":"system","method":"info"}' })
+  }
+  const clients = [ask(), ask()]
+  await rig.pass(11 * 60_000, 500)
+  t.ok(Number(rig.station.field('router.state.age')) < 360, `read ${rig.station.field('router.state.age')} s ago`)
+  t.equal(router.logins.length, 1, 'the link is not made anew')
+  isAsking = false
+  await rig.pass(5_000, 500)
+  await Promise.all(clients)
+})
+
 t.test('POST /rut', async (t) => {
   const router = await new FakeRouter({ ubus: current().ubus }).listen(t)
   const rig = await startRig(t, { url: router.url, ...withPassword })
