@@ -81,9 +81,10 @@ const station = await localStation([
   ...['--change', `station-name=${'Base of the north-eastern field '.repeat(2).trim()}`],
 ])
 const browser = await startBrowser()
-type History = { figures: { fitness?: unknown[] } }
+/** A station that is busy refuses a poll. */
+type History = { figures?: { fitness?: unknown[] } }
 const history = async () => (await (await fetch(`${station.url}/history?figures=fitness&step=1`)).json()) as History
-await until(async () => ((await history()).figures.fitness?.length ?? 0) > 3, 'curves of the day')
+await until(async () => ((await history()).figures?.fitness?.length ?? 0) > 3, 'curves of the day')
 for (const [view, viewport] of Object.entries(views)) {
   const { page, troubles } = await openTab(await browser.newContext({ viewport }))
   await page.goto(`${station.url}/#/sky`)
