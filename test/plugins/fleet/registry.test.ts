@@ -8,7 +8,7 @@ import { createTestStation, freeTcpPort, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
 import { readDocument } from '../../../plugins/fleet/fleet-registry/stations/reading.js'
 import { answerOf } from '../../../plugins/fleet/fleet-registry/stations/requests.js'
-import { settled } from '../../harness/drive.js'
+import { pass, settled } from '../../harness/drive.js'
 import { startBroker } from '../../harness/peers/brokers.js'
 import type { SpecStation } from '../../harness/peers/spec-station.js'
 import { fleetRig, foreignDocument } from './rig.js'
@@ -175,13 +175,16 @@ t.test('stations of this make and of others', async (t) => {
     await passes(async () => (await row('MUTE1'))?.online === 'online', 'online')
     const answer = send('POST', '/fleet/stations/MUTE1/change', { a: 1 })
     await passes(() => mute.changes.length === 1, 'the change')
-    await fleet.clock.advance(31_000)
+    // In steps: in one, whatever is on its way stands still for 31 s, and the broker gives its connection up.
+    await pass(fleet.clock, 31_000)
     t.match(await answer, { status: 503, body: { message: /did not answer in 30 s: whether it did it is not known/ } })
     const next = send('POST', '/fleet/stations/MUTE1/change', { b: 2 })
     await passes(() => mute.changes.length === 2, 'the next change')
     mute.say('change/resp', '{"result":"late"}')
     mute.say('change/resp', '{"result":"next"}')
-    t.match(await next, { status: 200, body: { result: 'next' } }, 'a late answer is not that to the next change')
+    const answered = await next
+    const what = `a late answer is not that to the next change: ${JSON.stringify(answered.body)}`
+    t.match(answered, { status: 200, body: { result: 'next' } }, what)
     await mute.stop()
   })
 
@@ -297,7 +300,7 @@ t.test('stations of this make and of others', async (t) => {
       )
     }
     t.equal((await former()).length, 12)
-    await fleet.clock.advance(3_600_000)
+    await pass(fleet.clock, 3_600_000, 60_000)
     busy.sayDocument()
     await passes(async () => (await former()).length === 13, 'the last settings, an hour later')
     t.match((await former())[0], { document: name(15) })
