@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream'
 import { type PluginContext, unavailable } from 'rtk-base/plugin'
 import { content } from 'rtk-base/schemas'
 import { fleetAccess } from 'rtk-base/services'
-import { type Entry, entryFor, entryOf, rowOf } from './schemas.js'
+import { entryFor, entryOf, rowOf } from './schemas.js'
 import type { Registry } from './stations/registry.js'
 
 const beat_ms = 1_000
@@ -21,7 +21,8 @@ interface Client {
   readonly isOperator: boolean
   /** Stations that changed since the page was told of them. */
   readonly changed: Set<string>
-  entries: Entry[]
+  /** New entries of the record, as the page may read them: JSON. */
+  entries: string[]
 }
 
 /** `GET /fleet/live`: changed stations and new entries of the record, once a second. */
@@ -34,7 +35,11 @@ export function liveRoute(ctx: PluginContext, registry: Registry): void {
     for (const { changed } of clients) changed.add(serial)
   })
   ctx.on(registry.onRecord, (event) => {
-    for (const { entries } of clients) entries.push(entryOf(event))
+    if (clients.size === 0) return
+    const [forOperators, forViewers] = [true, false].map((isOperator) =>
+      JSON.stringify(entryFor(entryOf(event), isOperator)),
+    ) as [string, string]
+    for (const { entries, isOperator } of clients) entries.push(isOperator ? forOperators : forViewers)
   })
   const textOf = (serial: string) => {
     const known = texts.get(serial)
@@ -45,7 +50,7 @@ export function liveRoute(ctx: PluginContext, registry: Registry): void {
     return text
   }
   const tell = (client: Client) => {
-    const { stream, isOperator, changed } = client
+    const { stream, changed } = client
     while (changed.size > 0 && stream.writableLength < mostWaiting_bytes) {
       const some = [...changed].slice(0, mostStations)
       for (const serial of some) changed.delete(serial)
@@ -53,9 +58,8 @@ export function liveRoute(ctx: PluginContext, registry: Registry): void {
     }
     client.entries = client.entries.slice(-mostEntries)
     if (client.entries.length === 0 || stream.writableLength >= mostWaiting_bytes) return
-    const shown = client.entries.map((entry) => entryFor(entry, isOperator))
+    stream.write(`event: record\ndata: [${client.entries.join()}]\n\n`)
     client.entries = []
-    stream.write(`event: record\ndata: ${JSON.stringify(shown)}\n\n`)
   }
   ctx.timers.every(beat_ms, () => {
     for (const client of clients) tell(client)

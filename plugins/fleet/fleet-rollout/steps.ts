@@ -25,9 +25,9 @@ export interface Before {
   readonly errors: readonly string[]
   /** The station published RTCM over MQTT, so it must do so again. */
   readonly hadEpochs: boolean
-  /** The position was contradicted by the neighbours already. Omitted in rollouts of earlier versions. */
+  /** The position was contradicted by the neighbours already. */
   readonly wasContradicted?: boolean
-  /** The position was confirmed by the neighbours. Omitted in rollouts of earlier versions. */
+  /** The position was confirmed by the neighbours. */
   readonly wasConfirmed?: boolean
 }
 export interface Target {

@@ -44,10 +44,12 @@ interface Row {
   readonly version: string
   readonly outcome: Acceptance['outcome']
   readonly reason: string
-  readonly evidence: Evidence | null
+  /** Undefined: it was not asked for. */
+  readonly evidence?: Evidence | null
 }
 
-const columns = 'id, serial, begun, until, ended, actor, arp, version, outcome, reason, evidence'
+const summaryColumns = 'id, serial, begun, until, ended, actor, arp, version, outcome, reason'
+const columns = `${summaryColumns}, evidence`
 const seconds = (t: Date | null) => Math.floor((t?.getTime() ?? 0) / 1_000)
 const acceptanceOf = (row: Row): Acceptance => ({
   ...{ id: Number(row.id), serial: row.serial, version: row.version, outcome: row.outcome, reason: row.reason },
@@ -121,7 +123,7 @@ export class Acceptances {
   /** The newest first, without evidence. @param before only those with a lower id; 0: all @param serial of one station; undefined: of all */
   async list({ before, serial }: { before: number; serial: string | undefined }): Promise<Acceptance[]> {
     const rows = await this.#database.query<Row>(
-      `select ${columns.replace(', evidence', ', null as evidence')} from fleet_net_acceptance
+      `select ${summaryColumns} from fleet_net_acceptance
        where ($1::bigint = 0 or id < $1) ${serial === undefined ? '' : 'and serial = $2'} order by id desc limit ${mostListed}`,
       serial === undefined ? [before] : [before, serial],
     )

@@ -165,7 +165,7 @@ export class KeptConnection<Cause extends string = never> {
     this.#become('up', '')
   }
 
-  /** The peer sent what it is expected to send. */
+  /** Data arrived for which the silence is measured. */
   heard(): void {
     this.#heard_ms = this.#ctx.clock.monotonic()
   }

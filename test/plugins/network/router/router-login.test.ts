@@ -200,7 +200,7 @@ t.test('the login limits', async (t) => {
     await note.meetRouter('second')
     for (const now of [note, await noteOf(clock, store)]) {
       t.same([now.rejectedSinceLogin, now.pair(pair(1)).rejectedInRow], [0, 0])
-      t.equal(pairWait_ms(now, pair(1), false), day_ms - rejections.most * hour_ms, 'the day goes on')
+      t.equal(pairWait_ms(now, pair(1), false), day_ms - rejections.most * hour_ms, 'the limit of the day stays')
     }
     await clock.advance(day_ms)
     await attempts(note, automatic.most)
