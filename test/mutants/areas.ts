@@ -164,7 +164,7 @@ export const areas: readonly Area[] = [
   {
     name: 'HTTP server',
     code: [
-      ...['body', 'captive-portal', 'connection', 'app', 'proxies', 'replies', 'server'].map(
+      ...['body', 'captive-portal', 'http-connection', 'app', 'proxies', 'replies', 'server'].map(
         (file) => `runtime/gateway/http/${file}.ts`,
       ),
       'runtime/gateway/http/routes',
@@ -254,13 +254,13 @@ export const areas: readonly Area[] = [
     code: [
       ...['decide', 'memory', 'ladder', 'table'].map((file) => `plugins/device/recovery/${file}.ts`),
       'plugins/network/network/uplinks',
-      ...['ring', 'times', 'minutes', 'history'].map((file) => `plugins/device/record/${file}.ts`),
+      ...['ring', 'moment', 'minutes', 'history'].map((file) => `plugins/device/record/${file}.ts`),
       ...['ring', 'recorder'].map((file) => `plugins/page/dashboard/history/${file}.ts`),
     ],
     tests: [
       'plugins/device/recovery-parts',
       'plugins/device/recovery',
-      'plugins/network/network/uplinks',
+      'plugins/network/uplinks',
       'plugins/device/record',
       'plugins/page/dashboard/models',
     ],
@@ -270,7 +270,7 @@ export const areas: readonly Area[] = [
     name: 'procedure',
     code: [survey('procedure'), survey('reference-station.ts')],
     tests: ['survey-in', 'survey-in-integrity', 'survey-in-simulator', 'confirm-position', 'antenna-moves']
-      .map((file) => `plugins/receivers/gnss/${file}`)
+      .map((file) => `plugins/reference/${file}`)
       .concat('gnss/survey-run'),
     sample: 16,
     wanted: decisive,

@@ -2,7 +2,7 @@
  * Whether the tests of the code that decides can fail: one small change at a time, drawn by a seed, and the tests of its area have to notice
  * by an assertion. Half an hour: `npm run test:machine mutants`; RTK_BASE_SEED draws others, RTK_BASE_AREA takes some of the areas.
  */
-import { statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { Random } from 'rtk-base/simulation'
 import t from 'tap'
@@ -65,6 +65,17 @@ function byOperator(mutations: readonly Mutation[]): Map<string, Mutation[]> {
   }
   return groups
 }
+
+t.test('areas and equivalents name files that exist', async (t) => {
+  const named = [
+    ...areas.flatMap(({ code, tests }) => [...code, ...tests.map((test) => `test/${test}.test.ts`)]),
+    ...equivalents.map(({ source }) => source),
+  ]
+  t.same(
+    named.filter((path) => !existsSync(join(packageRoot(), path))),
+    [],
+  )
+})
 
 t.test('the tests notice what a change of the code breaks', { skip: machineOnly, timeout: 0 }, async (t) => {
   using workshop = new Workshop()
