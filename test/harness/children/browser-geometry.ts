@@ -9,6 +9,8 @@ interface Info {
 }
 
 const views = { phone: { width: 390, height: 844 }, desk: { width: 1440, height: 900 } }
+/** Of the settings with every task folded. */
+const most_px: Readonly<Record<string, number>> = { phone: 4_500, desk: 2_500 }
 
 /** Run in the page. */
 const barsOfPage = `[...document.querySelector('.cno-bars').querySelectorAll('.cno-bar')].map((bar) => {
@@ -95,7 +97,12 @@ for (const [view, viewport] of Object.entries(views)) {
   compare(`${view}: bars stand beside each other`, new Set(bars.slice(0, 4).map(({ left }) => left)).size, 4)
 
   await page.goto(`${station.url}/#/settings`)
-  await page.locator('.field').first().waitFor()
+  await page.locator('.task').first().waitFor()
+  const height_px = await page.evaluate(() => document.documentElement.scrollHeight)
+  compare(`${view}: the tasks fit in two to four screens`, height_px <= most_px[view] || height_px, true)
+  const now = await page.locator('.task', { hasText: 'Corrections out' }).innerText()
+  compare(`${view}: a folded task says what is the case`, /UDP in the local network/.test(now) || now, true)
+  await page.locator('.task > summary').first().click()
   compare(`${view}: without a change there is nothing to save`, await page.locator('.save-bar').count(), 0)
   await page.locator('.field input:not([type=checkbox])').first().fill('7')
   await page.locator('.save-bar').waitFor()

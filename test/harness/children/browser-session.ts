@@ -20,6 +20,7 @@ await page.waitForSelector('main form')
 compare('a first login speaks of no session', await page.locator('[role=alert]', { hasText: 'ended' }).count(), 0)
 await logIn()
 await page.getByLabel('Show keys').check()
+await page.locator('.task > summary').first().click()
 const field = page
   .locator('.field', { has: page.locator('code', { hasText: /^gnss-survey-mintime$/ }) })
   .locator('input')

@@ -10,6 +10,8 @@ const parameters = async () => (await (await fetch(`${station.url}/parameters`))
 const browser = await startBrowser()
 const { page, troubles } = await openTab(await browser.newContext({ viewport: { width: 1440, height: 900 } }))
 await page.goto(`${station.url}/#/settings`)
+await page.locator('.task').first().waitFor()
+for (const task of await page.locator('.task > summary').all()) await task.click()
 await page.waitForSelector('.field')
 await page.getByLabel('Show keys').check()
 

@@ -24,7 +24,7 @@ export function StepFields({ parameters, names }: { parameters: Loaded<Parameter
         return (
           <details>
             <summary>{t('guide.change')}</summary>
-            <ParameterForm parameters={own} level={3} again={parameters.again} />
+            <ParameterForm parameters={own} again={parameters.again} />
           </details>
         )
       }}

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { isReadOnly, ValuesRefused } from '../../../../../../runtime/lib/page/ui/http.js'
 import { changesOf, fieldOf, unitOf, wrongOf } from '../../../../../../runtime/lib/page/ui/model/form.js'
@@ -8,7 +9,7 @@ import { useSubmit } from '../../../../../../runtime/lib/page/ui/parts/form/subm
 import { at, type Json, listAt, type StationError } from '../../../../../../runtime/lib/page/ui/station/document.js'
 import { t, word } from '../../i18n/index.js'
 import { labelOf } from '../../i18n/plugin-texts.js'
-import { sectionsOf } from '../../model/sections.js'
+import { type Section, sectionsOf } from '../../model/sections.js'
 import type { Parameter } from '../../station/api.js'
 import { document$ } from '../../station/live.js'
 import { FieldRow, wordsOf } from './field.js'
@@ -35,13 +36,11 @@ function useTrial(troubles: readonly StationError[], fn: () => void): void {
 /** Parameter fields by section. Entries are reviewed before they are sent, and can be undone. */
 export function ParameterForm(props: {
   parameters: readonly Parameter[]
-  /** Filter of the shown parameters; entries in others are kept. */
-  isShown?: (parameter: Parameter) => boolean
-  /** Of the headings of the sections. */
-  level?: 2 | 3
+  /** Puts the sections on the page. */
+  place?: (sections: readonly Section[], draw: (section: Section) => ComponentChildren) => ComponentChildren
   again: () => void
 }) {
-  const { again, isShown = () => true, level = 2, parameters } = props
+  const { again, parameters, place = (sections, draw) => sections.map(draw) } = props
   const { change, clear, enter, entered, refused } = useEntries()
   const [isReviewing, setReviewing] = useState(false)
   const [before, setBefore] = useState<Before>()
@@ -86,6 +85,22 @@ export function ParameterForm(props: {
     void send(Object.fromEntries(changes), Object.fromEntries(shown.map(({ name, value }) => [name, value])))
   }
 
+  const drawSection = ({ name: section, page, own }: Section) => (
+    <Card key={section} title={word('section', section)} level={3}>
+      {own.map((parameter) => (
+        <FieldRow
+          key={parameter.name}
+          parameter={parameter}
+          entered={entered.get(parameter.name)}
+          trouble={refused.get(parameter.name) ?? ''}
+          disabled={isReadOnly.value}
+          enter={(text) => enter(parameter.name, text)}
+          page={page}
+        />
+      ))}
+    </Card>
+  )
+
   return (
     <div ref={form}>
       <p role="status">{isRunning ? t('settings.sending') : answer.text}</p>
@@ -94,21 +109,7 @@ export function ParameterForm(props: {
           {t('settings.undo', { names: Object.keys(before).map(named).join(', ') })}
         </button>
       )}
-      {sectionsOf(parameters.filter(isShown)).map(({ name: section, page, own }) => (
-        <Card key={section} title={word('section', section)} level={level}>
-          {own.map((parameter) => (
-            <FieldRow
-              key={parameter.name}
-              parameter={parameter}
-              entered={entered.get(parameter.name)}
-              trouble={refused.get(parameter.name) ?? ''}
-              disabled={isReadOnly.value}
-              enter={(text) => enter(parameter.name, text)}
-              page={page}
-            />
-          ))}
-        </Card>
-      ))}
+      {place(sectionsOf(parameters), drawSection)}
       {changes.size > 0 && (
         <div class="save-bar">
           <span>{t('settings.count', { count: changes.size })}</span>
