@@ -103,8 +103,16 @@ export const localTimes = (text: string): string =>
   text.replace(/\b([01]\d|2[0-3]):([0-5]\d) UTC\b/g, (_whole, h: string, min: string) => {
     const time = new Date()
     time.setUTCHours(Number(h), Number(min))
-    return new Intl.DateTimeFormat(locale(), { hour: 'numeric', minute: '2-digit' }).format(time)
+    return timeOfDay(time.getTime())
   })
+
+/** UTC milliseconds as local time of the day. @param isBrief within a few minutes only seconds tell two times apart */
+export const timeOfDay = (utc_ms: number, isBrief = false): string =>
+  new Intl.DateTimeFormat(locale(), {
+    hour: 'numeric',
+    minute: '2-digit',
+    ...(isBrief && { second: '2-digit' }),
+  }).format(utc_ms)
 
 /** UTC seconds as local date and time; `–` for 0. */
 export function moment(utc_s: number): string {

@@ -1227,7 +1227,7 @@ export const de: Texts = {
   'page.more': 'Weitere',
   'more.none': 'Kein anderes Plugin hat Statuswerte.',
   'timeline.key.good': 'Korrekturen gesendet',
-  'timeline.key.planned': 'Start, Prüfung oder Einmessung',
+  'timeline.key.planned': 'Start, Ende, Prüfung oder Einmessung',
   'timeline.key.limited': 'Zurückgehalten oder Lücken',
   'timeline.key.broken': 'Störung',
   'timeline.key.unknown': 'Nicht aufgezeichnet',

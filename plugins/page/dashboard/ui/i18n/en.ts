@@ -153,7 +153,7 @@ export const en = {
   'day.seen': 'in view',
   'day.cno': 'Signal strength (C/N0) of the signals in use',
   'timeline.key.good': 'Corrections sent',
-  'timeline.key.planned': 'Start, check or survey-in',
+  'timeline.key.planned': 'Start, stop, check or survey-in',
   'timeline.key.limited': 'Held back, or gaps',
   'timeline.key.broken': 'Fault',
   'timeline.key.unknown': 'Not recorded',

@@ -4,11 +4,11 @@ import { Card } from '../../../../../runtime/lib/page/ui/parts/card.js'
 import { Empty } from '../../../../../runtime/lib/page/ui/parts/empty.js'
 import { useLoaded, Waiting } from '../../../../../runtime/lib/page/ui/parts/loaded.js'
 import { type Gap, Timeline } from '../../../../../runtime/lib/page/ui/parts/timeline.js'
-import { duration, locale, t } from '../i18n/index.js'
+import { duration, locale, t, timeOfDay } from '../i18n/index.js'
 import { sentence } from '../i18n/plugin-texts.js'
 import { type Band, causeOf, day_ms, detailOf, type Outage, outagesOf, sumsOf } from '../model/timeline.js'
 import { WhyForm } from '../parts/forms/why-form.js'
-import { brief_ms, clock, type Day, dayBands, drawnDay, loadDay } from '../parts/plots/cause-bands.js'
+import { brief_ms, type Day, dayBands, drawnDay, loadDay } from '../parts/plots/cause-bands.js'
 import { DayCard } from '../parts/plots/day-card.js'
 
 /** When corrections went out, and why not: the last 24 hours, and the days before. */
@@ -61,8 +61,8 @@ function DayBands({ day }: { day: Day }) {
         time: duration(missing_ms / 1_000),
         longest: duration(longest_ms / 1_000),
       }),
-    from > day.from && t('timeline.since', { time: `${weekday(from)} ${clock(from)}` }),
-    unknown_ms > 0 && t('timeline.unknown', { time: duration(unknown_ms / 1_000) }),
+    from > day.from && t('timeline.since', { time: `${weekday(from)} ${timeOfDay(from)}` }),
+    unknown_ms >= 1_000 && t('timeline.unknown', { time: duration(unknown_ms / 1_000) }),
   ]
     .filter(Boolean)
     .join(' ')
@@ -81,14 +81,14 @@ function gapOf({ bands, from, isPresent, kind, to }: Outage): Gap {
   return {
     key: from,
     kind,
-    time: `${weekday(from)} ${clock(from, isBrief)} – ${isPresent ? t('timeline.now') : clock(to, isBrief)}`,
+    time: `${weekday(from)} ${timeOfDay(from, isBrief)} – ${isPresent ? t('timeline.now') : timeOfDay(to, isBrief)}`,
     length_s: (to - from) / 1_000,
     why: bands.map((band, at) => (
       <Because
         key={band.span.from}
         band={band}
         before={bands[at - 1]}
-        time={bands.length > 1 ? clock(band.span.from, isBrief) : ''}
+        time={bands.length > 1 ? timeOfDay(band.span.from, isBrief) : ''}
       />
     )),
   }

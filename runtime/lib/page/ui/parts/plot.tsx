@@ -1,6 +1,6 @@
 /** Curves over time, drawn; a table shows the same data. */
 import { useState } from 'preact/hooks'
-import { duration, figure, locale, moment, t } from '../i18n.js'
+import { duration, figure, locale, moment, t, timeOfDay } from '../i18n.js'
 import { type Axis, linearAxis, logAxis, timeAxis } from '../model/axis.js'
 import { extentOf, thinned, type Values } from '../model/curves.js'
 import { DataTable } from './data-table.js'
@@ -183,11 +183,7 @@ const dayFormat = (more: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat(
 function timeText(at: number, kind: TimeKind, step = 60): string {
   if (kind === 'elapsed') return duration(at)
   if (kind === 'days') return dayFormat({ day: 'numeric', month: 'short' }).format(at * 1_000)
-  return new Intl.DateTimeFormat(locale(), {
-    hour: '2-digit',
-    minute: '2-digit',
-    ...(step < 60 && { second: '2-digit' }),
-  }).format(at * 1_000)
+  return timeOfDay(at * 1_000, step < 60)
 }
 
 function wholeTime(at: number, kind: TimeKind): string {

@@ -1,6 +1,6 @@
 /** When corrections went out and why not: the one colouring of a time, wherever it is shown. */
 import { Bands, type DrawnTime } from '../../../../../../runtime/lib/page/ui/parts/bands.js'
-import { locale, t } from '../../i18n/index.js'
+import { t, timeOfDay } from '../../i18n/index.js'
 import { shareText } from '../../model/series.js'
 import { type Band, bandsOf, beginOf, day_ms, kindShares, type Span } from '../../model/timeline.js'
 import { api, Refused } from '../../station/api.js'
@@ -26,12 +26,6 @@ export async function loadDay(back = 0): Promise<Day> {
 
 /** Within a few minutes only seconds tell two times apart. */
 export const brief_ms = 600_000
-export const clock = (ms: number, isBrief = false) =>
-  new Intl.DateTimeFormat(locale(), {
-    hour: 'numeric',
-    minute: '2-digit',
-    ...(isBrief && { second: '2-digit' }),
-  }).format(ms)
 
 /** The bands of a day; of a new station the axis begins with its record. */
 export function dayBands({ from: asked, to }: Day, spans: readonly Span[]) {
@@ -44,7 +38,9 @@ export function drawnDay(from: number, to: number, bands: readonly Band[]): Draw
   const isBrief = to - from < brief_ms
   return {
     bands: bands.map(({ kind, span, width, x }) => ({ key: span.from, kind, x, width })),
-    marks: (isBrief ? [0, 0.5, 1] : [0, 0.25, 0.5, 0.75, 1]).map((share) => clock(from + share * (to - from), isBrief)),
+    marks: (isBrief ? [0, 0.5, 1] : [0, 0.25, 0.5, 0.75, 1]).map((share) =>
+      timeOfDay(from + share * (to - from), isBrief),
+    ),
     legend: kindShares(bands).map(([kind, percent]) => [kind, `${t(`timeline.key.${kind}`)} ${shareText(percent)}`]),
   }
 }
