@@ -109,6 +109,16 @@ export const ParameterEntry = Type.Object({
 })
 export type ParameterEntry = Static<typeof ParameterEntry>
 
+/** `base/{SN}/settings`: what can be set and done, without what is set. */
+export const StationSettings = Type.Object(
+  {
+    parameters: Type.Array(Type.Omit(ParameterEntry, ['value', 'set'])),
+    actions: Type.Array(ActionEntry),
+  },
+  { description: 'What can be set and done on a station' },
+)
+export type StationSettings = Static<typeof StationSettings>
+
 export const PluginStateName = Type.Union([
   Type.Literal('waiting'),
   Type.Literal('starting'),

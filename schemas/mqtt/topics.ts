@@ -1,7 +1,7 @@
 /** The topics of the specification, each described by its plugin. `{SN}` is the serial number. */
 import Type, { type TSchema } from 'typebox'
 import { InfoDocument } from '../info-document.js'
-import { Change, ChangeAnswer, Command } from '../station.js'
+import { Change, ChangeAnswer, Command, StationSettings } from '../station.js'
 import { CommandObject, OnlineStatus, RtcmSignature, StationState, UpdateBase } from './messages.js'
 
 /** Argument of `ctx.mqtt.describe`: an entry of the AsyncAPI document. */
@@ -60,6 +60,21 @@ export const topics = {
     payload: anything,
     contentType: 'text/plain',
     replyOn: 'base/{SN}/info',
+  },
+  settings: {
+    address: 'base/{SN}/settings',
+    from: 'station',
+    summary: 'Every parameter and action with its schema, without values: once for each set of plugins, and on demand',
+    payload: StationSettings,
+    retain: true,
+  },
+  settingsGet: {
+    address: 'base/{SN}/settings/get',
+    from: 'client',
+    summary: 'Requests the parameters and actions; any payload',
+    payload: anything,
+    contentType: 'text/plain',
+    replyOn: 'base/{SN}/settings',
   },
   cmd: {
     address: 'base/{SN}/cmd',

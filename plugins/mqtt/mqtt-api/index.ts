@@ -6,6 +6,7 @@ import { CommandRequests } from './command-requests.js'
 import { LiveMessages } from './live-messages.js'
 import { Publications, PublicationsHandoff } from './publications.js'
 import { Refusals } from './responses.js'
+import { SettingsTopic } from './settings-topic.js'
 import { StationStateTopic } from './station-state.js'
 import { whenIdentified } from './triggers.js'
 
@@ -21,21 +22,25 @@ export default definePlugin({
     const refusals = new Refusals(ctx)
     const commands = new CommandRequests(ctx, refusals)
     const changes = new ChangeRequests(ctx, refusals)
+    const settings = new SettingsTopic(ctx)
     const live = new LiveMessages(ctx.log)
 
     const topics = {
       'base/{SN}/info/get': () => publications.onDemand(),
+      'base/{SN}/settings/get': () => settings.onDemand(),
       'base/{SN}/cmd': commands.handle,
       'base/{SN}/change/post': changes.handle,
     }
     for (const [topic, handle] of Object.entries(topics)) ctx.mqtt.on(topic, live.only(handle))
-    const { state, info, infoGet, cmd, cmdObject, updateBase, changePost, changeResp } = described
-    for (const topic of [state, info, infoGet, cmd, cmdObject, updateBase, changePost, changeResp])
+    const { state, info, infoGet, settings: own, settingsGet, cmd, cmdObject } = described
+    const { updateBase, changePost, changeResp } = described
+    for (const topic of [state, info, infoGet, own, settingsGet, cmd, cmdObject, updateBase, changePost, changeResp])
       ctx.mqtt.describe(topic)
     const stateTopic = new StationStateTopic(ctx)
     // Before the taps of other plugins, which may take 10 s each.
     ctx.hooks.onMqttConnect.tap(() => publications.onConnect(), { stage: -100 })
     ctx.hooks.onMqttConnect.tap(() => stateTopic.onConnect(), { stage: -100 })
+    ctx.hooks.onMqttConnect.tap(() => settings.later(), { stage: -100 })
 
     const counts = () => ({
       missed: publications.missed,
@@ -59,14 +64,15 @@ export default definePlugin({
     const setBack = () => {
       zero = counts()
     }
-    return { publications, stateTopic, setBack }
+    return { publications, settings, stateTopic, setBack }
   },
 
-  start(ctx, handoff, { publications, stateTopic, setBack }) {
+  async start(ctx, handoff, { publications, settings, stateTopic, setBack }) {
     stateTopic.start()
     ctx.on(ctx.services.use(station).onCountersReset, setBack)
     publications.start(handoff.get('publications', PublicationsHandoff))
     if (!publications.identified) whenIdentified(ctx, () => publications.onIdentified())
+    await settings.start()
   },
 
   stop: (_reason, { publications }) => [['publications', publications.handoff]],

@@ -1,7 +1,7 @@
 import type { MqttMessage, PluginContext } from 'rtk-base/plugin'
 
 /** Topics on which the station itself publishes or listens: no answer to anybody belongs there. */
-const ownTopics = /^(online|state|info|cmd|change|drtk)(\/|$)/
+const ownTopics = /^(online|state|settings|info|cmd|change|drtk)(\/|$)/
 
 /**
  * Whether an answer may go to this topic: below `base/{SN}/`, without wildcards, and none of the station's own topics. Otherwise a

@@ -98,7 +98,7 @@ for (const [view, viewport] of Object.entries(views)) {
 
   await page.goto(`${station.url}/#/settings`)
   await page.locator('.task').first().waitFor()
-  const height_px = await page.evaluate(() => document.documentElement.scrollHeight)
+  const height_px = await page.evaluate<number>('document.documentElement.scrollHeight')
   compare(`${view}: the tasks fit in two to four screens`, height_px <= most_px[view] || height_px, true)
   const now = await page.locator('.task', { hasText: 'Corrections out' }).innerText()
   compare(`${view}: a folded task says what is the case`, /UDP in the local network/.test(now) || now, true)

@@ -10,6 +10,7 @@ import { Publications, payloadLimit } from '../../../plugins/mqtt/mqtt-api/publi
 import { period_ms } from '../../../plugins/mqtt/mqtt-api/triggers.js'
 import { WorkQueue } from '../../../plugins/mqtt/mqtt-api/work-queue.js'
 import { homesOf, readCatalogue } from '../../../runtime/loader/catalogue.js'
+import type { StationSettings } from '../../../schemas/index.js'
 import { verdict } from '../../../schemas/services.js'
 import { fakeBroker, isUp, message, sn, startBroker, startLinkStation } from '../../harness/peers/brokers.js'
 import { errorsOf } from '../../harness/standing-errors.js'
@@ -419,4 +420,43 @@ t.test('the topic state: retained, on connect and at every change, in less than 
   await station.clock.advance(1_000)
   t.equal(states().length, count, 'nothing new is nothing')
   t.ok(broker.texts('state').every((text) => Buffer.byteLength(text) < 300))
+})
+
+t.test('the topic settings: what can be set and done, once for each set of plugins, and on demand', async (t) => {
+  const judge = definePlugin({
+    name: 'judge',
+    version: '1.0.0',
+    api: '^1.0.0',
+    setup(ctx) {
+      ctx.action({ name: 'judge', summary: 'Judges', run: () => 'judged' })
+    },
+  })
+  const { broker, fence: isSilent, station } = await started(t, { plugins: { judge: judge as never } })
+  const published = () => broker.texts('settings').map((text) => JSON.parse(text) as StationSettings)
+  await until(async () => {
+    await station.clock.advance(1_000)
+    return published().length === 1
+  }, 'the settings')
+  const [first] = published()
+  const named = first?.parameters.find(({ name }) => name === 'mqtt-host')
+  t.match(named, { plugin: 'mqtt-link', title: /MQTT/, schema: { type: 'string' } })
+  t.notOk(
+    first?.parameters.some((one) => 'value' in one || 'set' in one),
+    'no value of this station',
+  )
+  t.ok(first?.actions.some(({ name }) => name === 'judge'))
+  await broker.observer.publishAsync(`base/${sn}/settings/get`, '', { qos: 1 })
+  await until(() => published().length === 2, 'the answer')
+  t.same(published()[1], first)
+
+  await station.reload('mqtt-api')
+  await station.clock.advance(20_000)
+  await isSilent()
+  t.equal(published().length, 2, 'this broker has it')
+  await station.unload('judge')
+  await until(async () => {
+    await station.clock.advance(1_000)
+    return published().length === 3
+  }, 'without what a plugin brought')
+  t.notOk(published()[2]?.actions.some(({ name }) => name === 'judge'))
 })
