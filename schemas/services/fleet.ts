@@ -3,6 +3,7 @@
  * `fleet-registry` the stations and their alerts.
  */
 import type { Callback, Dispose, Event } from '../event.js'
+import type { StationSettings } from '../station.js'
 import { defineService } from '../token.js'
 import type { Ecef, Enu } from './receiver.js'
 
@@ -168,6 +169,8 @@ export interface Fleet {
   command(serial: string, text: string, by: string): Promise<string>
   /** The newest status document of a station of any make; undefined if there is none. */
   document(serial: string): Promise<Record<string, unknown> | undefined>
+  /** What can be set and done on a station. @throws RTK_ERR_UNAVAILABLE: it has not said so, as one of another make */
+  settings(serial: string): Promise<StationSettings>
   /** Requests a new status document. */
   ask(serial: string): void
   record(event: Omit<FleetEvent, 't_s'>): void
@@ -187,6 +190,7 @@ export const fleet = defineService<Fleet>('fleet-stations', {
     change: 'function',
     command: 'function',
     document: 'function',
+    settings: 'function',
     ask: 'function',
     record: 'function',
     recordRarely: 'function',

@@ -38,6 +38,7 @@ const edges = definePlugin({
         change: async () => ({ result: 'ok', leftover: {} }),
         command: async () => '',
         document: async () => undefined,
+        settings: () => Promise.reject(new Error('none')),
       },
     })
     ctx.services.provide(fleetAccess, { demand: () => 'bench', may: () => true })

@@ -1,4 +1,5 @@
 import { forViewer, type PluginContext, RtkError } from 'rtk-base/plugin'
+import { StationSettings } from 'rtk-base/schemas'
 import { type FleetRole, fleetAccess, fleetDatabase } from 'rtk-base/services'
 import { type Static, Type } from 'typebox'
 import { detailOf, Entry, entryFor, entryOf, Given, rowOf, Serial, StationDetail, StationRow } from './schemas.js'
@@ -141,6 +142,16 @@ export function stationRoutes(ctx: PluginContext, registry: Registry): void {
       const shown = isOperator(request) ? <T>(document: T) => document : forViewer
       return rows.map(({ t, document }) => ({ t: Math.floor(t.getTime() / 1000), document: shown(document) }))
     },
+  })
+  ctx.http.route({
+    method: 'GET',
+    url: '/fleet/stations/:serial/settings',
+    schema: {
+      summary: 'What can be set and done on a station, as it published it; without values',
+      params,
+      response: { 200: StationSettings },
+    },
+    handler: (request) => registry.settings(stationOf(serialOf(request)).serial),
   })
   ctx.http.route({
     method: 'POST',

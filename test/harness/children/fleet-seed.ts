@@ -39,6 +39,26 @@ export function seededStations(count: number): SeededStation[] {
   })
 }
 
+/** What can be set and done on each of them; the words of one setting are HTML. */
+const settings = {
+  parameters: [
+    [
+      'mqtt-rtcm-rate',
+      'RTCM over MQTT: seconds between two publications',
+      { type: 'integer', minimum: 1, maximum: 60 },
+    ],
+    ['station-name', '<img src=x onerror="hacked=1">', { type: 'string', description: '<script>hacked=1</script>' }],
+  ].map(([name, title, schema]) => ({
+    ...{ name, title, schema, plugin: 'seed', secret: false, endsLink: false, onTrial: false },
+  })),
+  actions: [
+    {
+      ...{ name: 'reboot', plugin: 'seed', summary: 'Restarts the station', reads: false },
+      ...{ caution: 'RTCM stops for half a minute.', input: { type: 'object', properties: {} } },
+    },
+  ],
+}
+
 export class Seed {
   readonly #client: MqttClient
 
@@ -48,6 +68,7 @@ export class Seed {
       const [, serial = '', part = '', sub = ''] = topic.split('/')
       const answerTo = packet.properties?.responseTopic
       if (part === 'info' && sub === 'get') this.#documents.get(serial)?.()
+      else if (part === 'settings') client.publish(`base/${serial}/settings`, JSON.stringify(settings))
       else if (part === 'cmd' && answerTo) client.publish(answerTo, `done: ${payload}`)
       else if (part === 'change' && sub === 'post')
         client.publish(answerTo ?? `base/${serial}/change/resp`, JSON.stringify({ result: 'ok', leftover: {} }))
@@ -59,7 +80,7 @@ export class Seed {
   static async to(url: string): Promise<Seed> {
     // A broker beside the start of a fleet takes its time on a busy machine.
     const client = await connectAsync(url, { connectTimeout: 600_000 })
-    await client.subscribeAsync(['base/+/info/get', 'base/+/cmd', 'base/+/change/post'])
+    await client.subscribeAsync(['base/+/info/get', 'base/+/settings/get', 'base/+/cmd', 'base/+/change/post'])
     return new Seed(client)
   }
 

@@ -176,6 +176,7 @@ export class FakeFleet {
           },
           command: async () => '',
           document: async (serial) => shared.documents.get(serial),
+          settings: () => Promise.reject(new Error('none')),
           ask() {},
           record: (event) => void shared.events.push(event),
           recordRarely: (event, about) => {

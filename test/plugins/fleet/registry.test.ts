@@ -58,6 +58,39 @@ t.test('stations of this make and of others', async (t) => {
     change: (values) => ({ result: 'ok', leftover: 'udp-prot' in values ? values : {} }),
   })
 
+  await t.test(
+    'what can be set on a station is what it says, kept by the broker, and nothing that is none',
+    async (t) => {
+      const parameter = {
+        name: 'udp-port',
+        plugin: 'udp-rtcm',
+        title: 'Port',
+        schema: { type: 'integer', maximum: 65_535 },
+      }
+      const settings = {
+        parameters: [{ ...parameter, default: 2102, secret: false, endsLink: false, onTrial: false }],
+        actions: [{ name: 'reboot', plugin: 'system', summary: 'Restarts', reads: false, input: { type: 'object' } }],
+      }
+      own.say('settings', JSON.stringify(settings), true)
+      const read = async (serial: string) => {
+        const answered = fleet.request(`/fleet/stations/${serial}/settings`)
+        let answer: Awaited<typeof answered> | undefined
+        void answered.then((value) => {
+          answer = value
+        })
+        await passes(() => answer !== undefined, `the settings of ${serial}`)
+        return answer as Awaited<typeof answered>
+      }
+      t.same((await read('OWN1')).json(), settings)
+      for (const wrong of ['{', '[]', '{"parameters":[{}],"actions":[]}', '']) {
+        other.say('settings', wrong, true)
+        const { status, text } = await read('OTHER1')
+        t.equal(status, 503, wrong)
+        t.match(text, /OTHER1 has not said what can be set/)
+      }
+      t.equal((await read('NONE')).status, 404)
+    },
+  )
   await t.test('the verdict is that of the topic state, or read from the document', async (t) => {
     await passes(async () => (await row('OWN1'))?.name === 'Barn' && (await row('OTHER1'))?.verdict === 'fit', 'both')
     t.match(await row('OWN1'), { verdict: 'fit', online: 'online', version: '0.3.0' })
@@ -635,6 +668,7 @@ t.test('S7: a viewer of a fleet reads nothing of rovers, no names of networks, a
       },
     }),
   })
+  one.say('settings', JSON.stringify({ parameters: [], actions: [] }), true)
   const person = async (user: string, role: string, headers = {}) => {
     const { body } = await send('POST', '/fleet/people', { user, role }, headers)
     return { authorization: `Bearer ${body.key}` }

@@ -1,5 +1,5 @@
 import { type EventSource, type PluginContext, unavailable } from 'rtk-base/plugin'
-import { serialPattern } from 'rtk-base/schemas'
+import { type StationSettings, serialPattern } from 'rtk-base/schemas'
 import {
   type Fleet,
   type FleetBroker,
@@ -12,6 +12,7 @@ import {
 } from 'rtk-base/services'
 import { type Given, StationStore, type StoredStation } from '../store/station-store.js'
 import { Asking } from './asking.js'
+import { PublishedSettings } from './published-settings.js'
 import { documentMark, type Facts, parseObject, readDocument, readState, storable, withoutSecrets } from './reading.js'
 import { Requests } from './requests.js'
 import { SignsOfLife } from './signs-of-life.js'
@@ -73,6 +74,7 @@ export class Registry implements Fleet {
   readonly #recorded: EventSource<FleetEvent>
   readonly #store: StationStore
   readonly #requests: Requests
+  readonly #settings: PublishedSettings
   readonly #life: SignsOfLife
   readonly #asking: Asking
   /** Verdicts that the broker has kept of silent stations, or two of one station: its next document decides. */
@@ -93,6 +95,7 @@ export class Registry implements Fleet {
     }
     this.#store = new StationStore(ctx, known, retention_days)
     this.#requests = new Requests(ctx)
+    this.#settings = new PublishedSettings(ctx)
     this.#life = new SignsOfLife(ctx)
     this.#asking = new Asking(ctx, this.#life, (serial) => this.#broker.publish(`base/${serial}/info/get`, ''))
   }
@@ -420,6 +423,10 @@ export class Registry implements Fleet {
       [serial],
     )
     return row?.document ?? undefined
+  }
+
+  settings(serial: string): Promise<StationSettings> {
+    return this.#settings.read(serial)
   }
 
   recordRarely(event: Omit<FleetEvent, 't_s'>, about: string): boolean {

@@ -1,6 +1,7 @@
 /** The routes of the fleet, and what they answer. Every text in it may come from a station: it is shown as text only. */
 import { change, json, post, withBody } from '../../../../../runtime/lib/page/ui/http.js'
 import type { Json } from '../../../../../runtime/lib/page/ui/station/document.js'
+import type { StationSettings } from '../model/chosen.js'
 
 export const verdicts = ['unfit', 'degraded', 'unknown', 'fit'] as const
 export type VerdictName = (typeof verdicts)[number]
@@ -210,6 +211,7 @@ export const fleetApi = {
   give: (serial: string, given: { name?: string; group?: string; labels?: Record<string, string> }) =>
     json<unknown>(stationUrl(serial), withBody('PATCH', given)),
   forget: (serial: string) => json<unknown>(stationUrl(serial), remove),
+  settings: (serial: string) => json<StationSettings>(`${stationUrl(serial)}/settings`),
   ask: (serial: string) => json<unknown>(`${stationUrl(serial)}/ask`, bare),
   change: (serial: string, values: Json) => change(`${stationUrl(serial)}/change`, post(values)),
   command: (serial: string, command: string) =>
