@@ -288,12 +288,10 @@ await checkEvidence(netCheck)
 await go(page, 'rollouts', 'Rollouts')
 await page.getByLabel('Name', { exact: true }).fill(evil.slice(0, 60))
 await page.getByRole('button', { name: 'Preview' }).click()
-compare(
-  'what is missing is said',
-  await textWith(page, '.trouble', /parameter/),
-  'Enter at least one parameter as name=value.',
-)
-await page.getByLabel('Parameters', { exact: true }).fill('mqtt-rtcm-rate=1')
+compare('what is missing is said', await textWith(page, '.trouble', /at least/), 'Choose at least one setting.')
+const change = page.getByRole('group', { name: 'Settings to change' })
+await change.getByLabel('Add a setting').selectOption('mqtt-rtcm-rate')
+await change.getByLabel('seconds between two publications').fill('1')
 await page.getByRole('button', { name: 'Preview' }).click()
 await page.locator('.waves li').first().waitFor()
 compare('a preview has three waves', await page.locator('.waves li').count(), 3)

@@ -1,6 +1,7 @@
 /** A rollout as people enter it. Pure. */
-import type { PlanRequest, Wave } from '../fleet/api.js'
-import { linesOf, valuesOf } from './entered.js'
+import type { PlanRequest, StationRow, Wave } from '../fleet/api.js'
+import { type Chosen, type Parameter, valuesOf } from './chosen.js'
+import { linesOf } from './entered.js'
 
 export interface EnteredPlan {
   readonly name: string
@@ -10,8 +11,9 @@ export interface EnteredPlan {
   /** Lines `name=value`. */
   readonly labels: string
   readonly what: 'change' | 'image'
-  readonly change: string
-  readonly back: string
+  readonly change: Chosen
+  /** Values for a station that fails. */
+  readonly back: Chosen
   readonly image: string
   readonly imageVersion: string
   /** `1, 5%, region=north`. */
@@ -28,7 +30,7 @@ export interface EnteredPlan {
 /** One station, then 5 %, then the rest, each after the neighbours have confirmed the positions. */
 export const canary: EnteredPlan = {
   ...{ name: '', group: '', variant: '', version: '', labels: '' },
-  ...{ what: 'change', change: '', back: '', image: '', imageVersion: '' },
+  ...{ what: 'change', change: new Map(), back: new Map(), image: '', imageVersion: '' },
   ...{ waves: '1, 5%', soak_min: '10', errors: '0', apart_km: '50', from: '', to: '', force: false },
   position: true,
 }
@@ -49,21 +51,32 @@ export function wavesOf(text: string): Wave[] | undefined {
   return waves.includes(undefined) ? undefined : (waves as Wave[])
 }
 
-export type PlanFault = 'name' | 'change' | 'back' | 'image' | 'waves' | 'labels' | 'window'
+export type PlanFault = 'name' | 'change' | 'image' | 'waves' | 'labels' | 'window'
 
-/** @returns the request, or which field is wrong; what numbers may be, the fleet says */
-export function planFrom(entered: EnteredPlan): PlanRequest | PlanFault {
-  const { back, force, from, group, name, position, to, variant, version, what } = entered
+/** A station that the rollout goes to: its settings are those to choose from. */
+export function exampleOf(entered: EnteredPlan, stations: readonly StationRow[]): StationRow | undefined {
+  const labels = Object.entries(linesOf(entered.labels) ?? {})
+  return stations.find(
+    ({ group, labels: own, online, version }) =>
+      online === 'online' &&
+      (entered.group === '' || group === entered.group) &&
+      (entered.version === '' || version === entered.version) &&
+      labels.every(([name, value]) => own[name] === value),
+  )
+}
+
+/** @param known the settings of the example @returns the request, or which field is wrong; what numbers may be, the fleet says */
+export function planFrom(entered: EnteredPlan, known: readonly Parameter[]): PlanRequest | PlanFault {
+  const { force, from, group, name, position, to, variant, version, what } = entered
   const waves = wavesOf(entered.waves)
   const labels = linesOf(entered.labels)
-  const change = valuesOf(entered.change)
-  const backValues = valuesOf(back)
+  const change = valuesOf(known, entered.change)
+  const back = valuesOf(known, entered.back)
   if (name.trim() === '') return 'name'
   if (!labels) return 'labels'
   if (!waves) return 'waves'
   if ((from === '') !== (to === '')) return 'window'
-  if (what === 'change' && (!change || Object.keys(change).length === 0)) return 'change'
-  if (what === 'change' && !backValues) return 'back'
+  if (what === 'change' && Object.keys(change).length === 0) return 'change'
   if (what === 'image' && (!/^https?:\/\/\S+$/.test(entered.image.trim()) || entered.imageVersion.trim() === ''))
     return 'image'
   return {
@@ -77,7 +90,7 @@ export function planFrom(entered: EnteredPlan): PlanRequest | PlanFault {
     what:
       what === 'image'
         ? { image: entered.image.trim(), version: entered.imageVersion.trim() }
-        : { change: change ?? {}, ...(backValues && Object.keys(backValues).length > 0 && { back: backValues }) },
+        : { change, ...(Object.keys(back).length > 0 && { back }) },
     waves,
     soak_s: Math.round(Number(entered.soak_min.replace(',', '.')) * 60),
     errors: Number(entered.errors),

@@ -1,7 +1,7 @@
 import { useCallback } from 'preact/hooks'
 import { fieldOf, unitOf } from '../../../../../runtime/lib/page/ui/model/form.js'
 import { Field } from '../../../../../runtime/lib/page/ui/parts/form/field.js'
-import { SchemaField, troubleOf } from '../../../../../runtime/lib/page/ui/parts/form/schema-field.js'
+import { entryOf, SchemaField, troubleOf } from '../../../../../runtime/lib/page/ui/parts/form/schema-field.js'
 import { useLoaded } from '../../../../../runtime/lib/page/ui/parts/loaded.js'
 import { fleetApi } from '../fleet/api.js'
 import { t } from '../i18n/index.js'
@@ -22,7 +22,7 @@ const titleOf = ({ title }: Parameter) => unitOf(title).label
 /** Some settings, chosen by their titles, each with the field of its schema: for a change of one station or of many. */
 export function ChosenSettings(props: {
   label: string
-  help?: string
+  help?: string | undefined
   known: readonly Parameter[]
   chosen: Chosen
   set: (chosen: Chosen) => void
@@ -49,7 +49,7 @@ export function ChosenSettings(props: {
                 enter={(entered) => set(new Map(chosen).set(name, entered))}
                 isSecret={secret}
                 help={schema.description}
-                trouble={text === '' ? '' : troubleOf(fieldOf(schema), text)}
+                trouble={troubleOf(fieldOf(schema), text)}
               />
               <button type="button" onClick={() => set(without(name))}>
                 {t('chosen.remove', { name: titleOf({ title } as Parameter) })}
@@ -60,7 +60,10 @@ export function ChosenSettings(props: {
       <Field
         label={t('chosen.add')}
         value=""
-        set={(name) => name !== '' && set(new Map(chosen).set(name, ''))}
+        set={(name) => {
+          const one = known.find((known) => known.name === name)
+          if (one) set(new Map(chosen).set(name, entryOf(fieldOf(one.schema), one.default)))
+        }}
         options={[
           { value: '', text: '–' },
           ...left.map((one) => ({ value: one.name, text: `${titleOf(one)} (${one.name})` })),

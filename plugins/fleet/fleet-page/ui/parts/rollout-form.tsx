@@ -7,7 +7,8 @@ import { fleetApi, type PlanRequest, type Preview } from '../fleet/api.js'
 import { stations } from '../fleet/live.js'
 import { t } from '../i18n/index.js'
 import { countsOf } from '../model/filter.js'
-import { canary, type EnteredPlan, planFrom } from '../model/plan.js'
+import { canary, type EnteredPlan, exampleOf, planFrom } from '../model/plan.js'
+import { ChosenSettings, useSettings } from './chosen-settings.js'
 
 /** Serial numbers of a wave that are written out. */
 const mostNamed = 30
@@ -22,14 +23,20 @@ export function RolloutForm() {
     setEntered({ ...entered, ...part })
     setPreview(undefined)
   }
-  const field = (name: Exclude<keyof EnteredPlan, 'force' | 'position' | 'what'>, more: object = {}) => ({
+  const example = useMemo(() => exampleOf(entered, stations.value), [entered, stations.value])
+  const settings = useSettings(entered.what === 'change' ? (example?.serial ?? '') : '')
+  const { parameters } = settings.known
+  const field = (
+    name: Exclude<keyof EnteredPlan, 'back' | 'change' | 'force' | 'position' | 'what'>,
+    more: object = {},
+  ) => ({
     label: t(`plan.${name}`),
     value: entered[name],
     set: (value: string) => set({ [name]: value }),
     ...more,
   })
   const look = async () => {
-    const plan = planFrom(entered)
+    const plan = planFrom(entered, parameters)
     if (typeof plan === 'string') throw new Error(t(`plan.wrong.${plan}`))
     setPreview({ plan, found: await fleetApi.preview(plan) })
     return ''
@@ -54,8 +61,19 @@ export function RolloutForm() {
       >
         {entered.what === 'change' ? (
           <>
-            <Field {...field('change', { rows: 3, help: t('plan.changeHelp') })} />
-            <Field {...field('back', { rows: 2, help: t('plan.backHelp') })} />
+            {!settings.isThere && (
+              <p class="quiet">{settings.trouble || t(example ? 'loaded.waiting' : 'plan.nobody')}</p>
+            )}
+            {(['change', 'back'] as const).map((one) => (
+              <ChosenSettings
+                key={one}
+                label={t(`plan.${one}`)}
+                help={one === 'back' ? t('plan.backHelp') : undefined}
+                known={parameters}
+                chosen={entered[one]}
+                set={(chosen) => set({ [one]: chosen })}
+              />
+            ))}
           </>
         ) : (
           <>
