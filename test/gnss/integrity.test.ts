@@ -26,7 +26,6 @@ import { PositionCheck } from '../../plugins/reference/integrity/position-check.
 import { Suspicion } from '../../plugins/reference/integrity/suspicion.js'
 import { WatchReports } from '../../plugins/reference/integrity/watch-reports.js'
 import { BaseWatch } from '../../plugins/reference/survey-in/procedure/base-watch.js'
-import { ListenedReceiver } from '../../plugins/reference/survey-in/procedure/listened-receiver.js'
 import { surveyDatum } from '../../plugins/reference/survey-in/reference/datum.js'
 import { ReferenceHistory } from '../../plugins/reference/survey-in/reference/history.js'
 import { disagreement } from '../../plugins/reference/survey-in/reference/manual-entry.js'
@@ -1223,28 +1222,6 @@ t.test('a survey-in without a known time has no epoch', async (t) => {
   const unknown = { frame: '', epoch: '' }
   t.strictSame(surveyDatum(false, unknown, 0), { frame: 'WGS84', epoch: '' })
   t.match(surveyDatum(false, unknown, Date.UTC(2026, 6, 2) / 1000), { frame: 'WGS84', epoch: /^2026\.5/ })
-})
-
-t.test('a receiver that someone else set up tells when its status changes, and then only', async (t) => {
-  const listeners: (() => void)[] = []
-  const receiver = { link: 'offline' }
-  const stream = { input: { flows: false } }
-  const ctx = {
-    on: (_event: unknown, listener: () => void) => listeners.push(listener),
-    services: { use: () => stream },
-  } as unknown as PluginContext
-  const told: string[] = []
-  const listened = new ListenedReceiver(ctx, receiver as Receiver, () => told.push(listened.status))
-  listened.start()
-  const changed = () => {
-    for (const look of listeners) look()
-  }
-  changed()
-  receiver.link = 'up'
-  changed()
-  stream.input.flows = true
-  changed()
-  t.same(told, ['offline', 'acquire', 'fixed'])
 })
 
 t.test('a start is warm for the very same receiver that went on as the trusted base, for 10 min', async (t) => {

@@ -1,21 +1,7 @@
 /** The parts of the `gnss` block that every receiver fills. Shapes and units: schemas/info/gnss.ts. */
 import { formatTm, hasTenthMm, roundTo, sameReference } from 'rtk-base/gnss'
-import type { BandReading, CorrectionStatus, ProcedureStatus, Receiver } from 'rtk-base/services'
+import type { BandReading, CorrectionStatus, ProcedureStatus } from 'rtk-base/services'
 import type { Observed } from './observed.js'
-
-type Status = 'offline' | 'stalled' | 'identify' | 'acquire' | 'fixed'
-
-export const isIdentified = ({ identity }: Receiver): boolean => identity.module !== '' || identity.serial !== ''
-
-/** Where the receiver stands, by evidence alone, where no plugin runs a procedure: the first line that is true. */
-export function statusOf({ receiver, rtcmFlows }: Observed): Status {
-  if (!receiver) return 'offline'
-  const { link, mode } = receiver
-  if (link !== 'up') return link
-  const isListening = mode === 'listening'
-  if ((isListening || mode === 'fixed') && rtcmFlows) return 'fixed'
-  return !isListening && !isIdentified(receiver) ? 'identify' : 'acquire'
-}
 
 export function receiverBlock({ receiver }: Observed) {
   const { maker = '', module: model = '', firmware = '', serial = '' } = receiver?.identity ?? {}

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
+import { receiverStatus } from 'rtk-base/gnss'
 import { definePlugin, unavailable } from 'rtk-base/plugin'
 import { correctionStatus, procedureStatus, receiver, receiverSettings, reception, station } from 'rtk-base/services'
 import { Type } from 'typebox'
-import { posBlock, receiverBlock, standInSettings, standIns, stateBlock, statusOf } from './document.js'
+import { posBlock, receiverBlock, standInSettings, standIns, stateBlock } from './document.js'
 import { receptionMetrics } from './metrics.js'
 import { Observed } from './observed.js'
 import { GnssOptions } from './options.js'
@@ -47,7 +48,9 @@ export default definePlugin({
       onChange: settingsChanged.on,
     })
 
-    const status = () => services.find(procedureStatus)?.status ?? statusOf(observed)
+    const status = () =>
+      services.find(procedureStatus)?.status ??
+      (observed.receiver ? receiverStatus(observed.receiver, observed.rtcmFlows) : 'offline')
     const identity = info.block('gnss.receiver', {
       static: () => receiverBlock(observed),
       runtime: () => ({ rejected: [...(observed.receiver?.rejected ?? [])] }),

@@ -1,6 +1,6 @@
 /** Errors of the receiver in `base.state.errors`, raised and cleared with their cause. */
+import { isIdentified } from 'rtk-base/gnss'
 import type { PluginContext } from 'rtk-base/plugin'
-import { isIdentified } from './document.js'
 import type { Observed } from './observed.js'
 
 const look_ms = 1000

@@ -1,5 +1,5 @@
 /** The reference and its procedure for other plugins: the service, the commands, and the state that survives a receiver and a restart. */
-import { type Drift, decimalYear, driftOf, epochNamed, frameNamed } from 'rtk-base/gnss'
+import { type Drift, decimalYear, driftOf, epochNamed, frameNamed, receiverStatus } from 'rtk-base/gnss'
 import { type EventSource, type PluginContext, type Event as PluginEvent, unavailable } from 'rtk-base/plugin'
 import {
   type ChosenReference,
@@ -16,13 +16,9 @@ import {
 import { type Static, Type } from 'typebox'
 import type { SurveyInOptions } from './options.js'
 import type { Parameters } from './parameters.js'
-import { BaseWatch } from './procedure/base-watch.js'
-import { ChosenSignals } from './procedure/chosen-signals.js'
-import { ListenedReceiver } from './procedure/listened-receiver.js'
+import { Procedure, ProcedureSnapshot } from './procedure/procedure.js'
 import { Reports } from './procedure/reports.js'
-import { Run, RunSnapshot } from './procedure/run.js'
-import { SurveyStep } from './procedure/survey-step.js'
-import { type Event, type State, states } from './procedure/table.js'
+import { type State, states } from './procedure/table.js'
 import {
   confirmedReason,
   confirmedText,
@@ -52,7 +48,7 @@ const reported_ms = 6_000
 
 /** State handed over to the next instance on a reload. */
 export const Snapshot = Type.Object({
-  ...RunSnapshot.properties,
+  ...ProcedureSnapshot.properties,
   progress: Type.Optional(SurveySnapshot),
   /** Requester of a survey-in that has not begun yet. */
   asked: Type.Optional(Type.String()),
@@ -70,9 +66,10 @@ export class ReferenceStation implements ProcedureStatus {
   readonly #reports: Reports
   readonly #changed: EventSource<void>
   #integrity: Integrity | undefined
-  #survey: SurveyStep | undefined
-  #run: Run | undefined
-  #listened: ListenedReceiver | undefined
+  #procedure: Procedure | undefined
+  /** The receiver, if someone else set it up. */
+  #listened: Receiver | undefined
+  #shownStatus = ''
   /** The start-up check waits for a position without corrections. */
   #awaitsPlain: boolean = false
   #moveHeard_ms = Number.NEGATIVE_INFINITY
@@ -101,7 +98,8 @@ export class ReferenceStation implements ProcedureStatus {
   // ── the service and the document ──────────────────────────────────────────────────────────────────────────────────
 
   get status(): string {
-    return this.#listened?.status ?? states[this.state].status
+    if (!this.#listened) return states[this.state].status
+    return receiverStatus(this.#listened, this.#ctx.services.use(rtcmStream).input.flows === true)
   }
 
   get onState(): PluginEvent<void> {
@@ -114,7 +112,7 @@ export class ReferenceStation implements ProcedureStatus {
   }
 
   get pausesCorrections(): boolean {
-    const survey = this.#survey
+    const { survey } = this.#procedure ?? {}
     if (this.state === 'survey') return survey?.pausesCorrections === true
     return survey?.distrustsCorrections === true || this.#awaitsPlain
   }
@@ -131,11 +129,11 @@ export class ReferenceStation implements ProcedureStatus {
 
   /** Distance to the reference by evidence other than the echo of a base, metres; undefined without any. */
   get delta_m(): number | undefined {
-    return this.#run && this.#integrity?.distance_m(this.references.chosen)
+    return this.#procedure && this.#integrity?.distance_m(this.references.chosen)
   }
 
   get asked(): ProcedureWish | undefined {
-    return this.#run?.asked
+    return this.#procedure?.asked
   }
 
   get chosen(): ChosenReference | undefined {
@@ -157,21 +155,22 @@ export class ReferenceStation implements ProcedureStatus {
   }
 
   get state(): State {
-    return this.#run?.state ?? 'offline'
+    return this.#procedure?.state ?? 'offline'
   }
 
   /** Whole seconds in this state; 0 before there is a receiver. */
   get since_s(): number {
-    return this.#run?.since_s ?? 0
+    return this.#procedure?.since_s ?? 0
   }
 
   // ── start and stop ────────────────────────────────────────────────────────────────────────────────────────────────
 
   async start(receiver: Receiver, integrity: Integrity, gate: RtcmGate, before: Snapshot | undefined): Promise<void> {
-    const changed = () => this.#changed.emit()
     if (receiver.mode === 'listening') {
-      this.#listened = new ListenedReceiver(this.#ctx, receiver, changed)
-      this.#listened.start()
+      this.#listened = receiver
+      for (const event of [receiver.onState, this.#ctx.services.use(rtcmStream).onFlow])
+        this.#ctx.on(event, () => this.#compareStatus())
+      this.#compareStatus()
       return
     }
     await this.#recall(before)
@@ -181,34 +180,24 @@ export class ReferenceStation implements ProcedureStatus {
       if (moved) this.#moveHeard_ms = this.#ctx.clock.monotonic()
     })
     this.#ctx.on(integrity.onDoubt, (comparison) => this.#doubts(comparison))
-    const shared = {
-      ctx: this.#ctx,
-      ...{ receiver, integrity, surveyor: this.surveyor, references: this.references, reports: this.#reports },
-    }
-    const dispatch = (event: Event) => this.#run?.dispatch(event)
-    const survey = new SurveyStep({ ...shared, corrections: this.#corrections }, dispatch)
-    this.#survey = survey
+    const { surveyor, references } = this
     // Not sooner: from here on the verdict of the previous instance has no time limit.
     const judge = gate.judge()
-    this.#run = new Run(
+    this.#procedure = new Procedure(
       {
-        ...shared,
-        judge,
-        survey,
-        base: new BaseWatch(this.#ctx.services.use(rtcmStream).input),
-        output: new ChosenSignals(this.#ctx, receiver),
-        store: this.#store,
+        ...{ ctx: this.#ctx, receiver, integrity, judge, surveyor, references },
+        ...{ corrections: this.#corrections, reports: this.#reports, store: this.#store },
       },
-      changed,
+      () => this.#changed.emit(),
     )
-    this.#run.start(before)
+    this.#procedure.start(before)
     this.#ctx.timers.every(driftEvery_ms, () => this.compareDrift())
     this.#ctx.timers.every(check_ms, () => void this.#checkConfirmation())
   }
 
   async stop(reason: 'reload' | 'remove' | 'shutdown'): Promise<Snapshot | undefined> {
     this.surveyor.pause()
-    const left = await this.#run?.stop(reason)
+    const left = await this.#procedure?.stop(reason)
     await this.#store.flush()
     const progress = this.surveyor.run?.snapshot()
     const { asked } = this.surveyor
@@ -226,6 +215,13 @@ export class ReferenceStation implements ProcedureStatus {
     await this.references.recall()
     this.compareFrames()
     this.surveyor.asked = before?.asked
+  }
+
+  /** Of a receiver that is only listened to. */
+  #compareStatus(): void {
+    if (this.status === this.#shownStatus) return
+    this.#shownStatus = this.status
+    this.#changed.emit()
   }
 
   #keep(record: SurveyRecord): void {
@@ -294,7 +290,7 @@ export class ReferenceStation implements ProcedureStatus {
     // Shown and stored from now on, even if the receiver or the service restarts.
     this.surveyor.begin(false, by)
     const { state } = this
-    this.#run?.dispatch('survey asked for')
+    this.#procedure?.dispatch('survey asked for')
     if (state === 'offline' || state === 'stalled') return 'a survey-in starts as soon as the receiver is there'
     return this.state === 'survey' ? 'a survey-in has started' : 'a survey-in starts with the next fix'
   }
@@ -307,7 +303,7 @@ export class ReferenceStation implements ProcedureStatus {
     const isAsked = this.state !== 'survey'
     // A survey-in that has not begun is not a step of the procedure yet: the start-up check continues without it.
     if (isAsked) this.surveyor.abort(stoppedReason)
-    else this.#survey?.stop()
+    else this.#procedure?.survey.stop()
     this.references.noteChosen()
     return stoppedText(this.references.chosen !== undefined, isAsked)
   }
@@ -317,10 +313,10 @@ export class ReferenceStation implements ProcedureStatus {
     this.#mustApply()
     const problem = this.surveyor.allow()
     if (problem) throw unavailable(problem)
-    if (this.state === 'survey' || this.state === 'idle') this.#survey?.done()
+    if (this.state === 'survey' || this.state === 'idle') this.#procedure?.survey.done()
     else {
       this.#reports.while('gnss-survey', undefined)
-      if (this.references.noteChosen() !== 'none') this.#run?.dispatch('reference changed')
+      if (this.references.noteChosen() !== 'none') this.#procedure?.dispatch('reference changed')
     }
     return 'the incomplete survey-in is the surveyed reference'
   }
@@ -381,7 +377,7 @@ export class ReferenceStation implements ProcedureStatus {
     const cleared = (['elsewhere', 'confirmation'] as const).map((name) => this.#store.set(name, undefined))
     await Promise.all([stored, ...cleared])
     this.references.noteChosen()
-    this.#run?.dispatch('position confirmed')
+    this.#procedure?.dispatch('position confirmed')
     return `the reference is used again; ${where}`
   }
 
@@ -402,7 +398,7 @@ export class ReferenceStation implements ProcedureStatus {
     if (takenBack?.evidence && !this.#integrity?.suspicion) await this.#suspectAgain(takenBack)
     else this.#referenceMayHaveChanged(takenBack !== undefined)
     // The report said that it was confirmed.
-    if (isUnconfirmed && this.#integrity?.suspicion) this.#run?.dispatch('move suspected')
+    if (isUnconfirmed && this.#integrity?.suspicion) this.#procedure?.dispatch('move suspected')
   }
 
   /** The suspicion that a person had answered is open again: positions alone do not see a move below some metres. */
@@ -412,7 +408,7 @@ export class ReferenceStation implements ProcedureStatus {
     move,
   }: Pick<Override, 'evidence' | 'move'> & { distance_m?: number }): Promise<void> {
     await this.#integrity?.suspect({ text, size_m, ...(move && { move }) })
-    this.#run?.dispatch('move suspected')
+    this.#procedure?.dispatch('move suspected')
   }
 
   /** Uses an earlier survey-in as the surveyed reference. */
@@ -436,7 +432,7 @@ export class ReferenceStation implements ProcedureStatus {
     this.#integrity?.settle()
     this.#reports.while('gnss-survey', undefined)
     if (this.references.chosenMethod === 'manual') this.surveyor.abort('another reference was chosen')
-    this.#run?.dispatch('reference changed')
+    this.#procedure?.dispatch('reference changed')
     if (!left || !this.references.isAt(left.arp, left.t)) return
     if (this.#store.get('left') === left) void this.#store.set('left', undefined)
     void this.#suspectAgain(left)

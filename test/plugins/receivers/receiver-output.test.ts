@@ -4,7 +4,7 @@ import gnss from '../../../plugins/receivers/gnss/index.js'
 import type { Firmware } from '../../../plugins/receivers/gnss-zed/configure/firmware.js'
 import { bytesPerSecond } from '../../../plugins/receivers/gnss-zed/configure/load.js'
 import * as ubx from '../../../plugins/receivers/gnss-zed/ubx/index.js'
-import { changeOf } from '../../../plugins/reference/survey-in/procedure/chosen-signals.js'
+import { changeOf } from '../../../plugins/reference/survey-in/procedure/receiver-adapter.js'
 import { isMsm } from '../../../runtime/lib/gnss/index.js'
 import type { ReceiverOutput, RtcmFrame } from '../../../schemas/services.js'
 import { MemoryStore } from '../../harness/memory-store.js'
@@ -101,11 +101,16 @@ t.test('a plan with a choice', async (t) => {
 })
 
 t.test('a change of constellations counts for more than one of messages', async (t) => {
-  t.equal(changeOf(undefined, undefined), undefined)
-  t.equal(changeOf({ msm: 4 }, { msm: 4 }), undefined)
-  t.equal(changeOf({ msm: 4 }, {}), 'messages changed')
-  t.equal(changeOf(undefined, { elevationMask_deg: 10 }), 'messages changed')
-  t.equal(changeOf({ msm: 4 }, { msm: 7, constellations: ['gps'] }), 'constellations changed')
+  const chosen = (output: ReceiverOutput = {}, stationId = 1) => ({ output, stationId })
+  for (const [before, now, event] of [
+    [chosen(), chosen(), undefined],
+    [chosen({ msm: 4 }), chosen({ msm: 4 }), undefined],
+    [chosen({ msm: 4 }), chosen(), 'output changed'],
+    [chosen(), chosen({ elevationMask_deg: 10 }), 'output changed'],
+    [chosen({ msm: 4 }), chosen({ msm: 4 }, 2), 'output changed'],
+    [chosen({ msm: 4 }), chosen({ msm: 7, constellations: ['gps'] }, 2), 'constellations changed'],
+  ] as const)
+    t.equal(changeOf(before, now), event)
 })
 
 // ── the simulated receiver ──────────────────────────────────────────────────────────────────────────────────────────

@@ -1,7 +1,7 @@
 /** The survey-in as a step of the procedure: start, epochs, seconds and end. */
 import { followsBase, isPosition } from 'rtk-base/gnss'
 import type { PluginContext } from 'rtk-base/plugin'
-import type { Integrity, Receiver, ReceiverFix, ReferencePosition } from 'rtk-base/services'
+import type { Integrity, MoveEvidence, Receiver, ReceiverFix, ReferencePosition } from 'rtk-base/services'
 import type { References } from '../reference/references.js'
 import type { CorrectionInput } from '../survey/correction-input.js'
 import type { SurveyEnd, SurveyRun } from '../survey/survey-run.js'
@@ -14,7 +14,7 @@ import { stoppedReason, surveyValues } from './texts.js'
 const gap_ms = 5_000
 
 export interface SurveyStepDeps {
-  ctx: Pick<PluginContext, 'clock' | 'log'>
+  ctx: PluginContext
   receiver: Receiver
   integrity: Integrity
   surveyor: Surveyor
@@ -79,8 +79,14 @@ export class SurveyStep {
     reports.while('gnss-survey', undefined)
   }
 
+  heardEvidence({ by, moved, text }: MoveEvidence): void {
+    if (by === 'code') return
+    if (moved) this.#restart(text)
+    else this.#interrupted()
+  }
+
   /** The average so far belongs to another position. */
-  restart(why: string): void {
+  #restart(why: string): void {
     const { ctx, integrity, surveyor } = this.#deps
     const { run } = surveyor
     integrity.forgetPositions()
@@ -92,7 +98,7 @@ export class SurveyStep {
   }
 
   /** The antenna may have been carried away meanwhile: nothing counts until positions show that it was not. */
-  interrupted(): void {
+  #interrupted(): void {
     if (this.#isInterrupted || !this.#deps.surveyor.run?.mean) return
     this.#deps.integrity.forgetPositions()
     this.#isInterrupted = true
@@ -121,10 +127,10 @@ export class SurveyStep {
     const { run } = surveyor
     const place = run && placeOf(run)
     if (place) {
-      if (this.#now_ms() - this.#positionAt_ms > gap_ms) this.interrupted()
+      if (this.#now_ms() - this.#positionAt_ms > gap_ms) this.#interrupted()
       const isThere = integrity.isAt(place, 'window')
       if (isThere === false) {
-        this.restart('the antenna is not where the survey-in found it so far')
+        this.#restart('the antenna is not where the survey-in found it so far')
         return
       }
       if (isThere) this.#isInterrupted = false

@@ -1,6 +1,6 @@
 /**
  * The GNSS procedure as one table: states × events → next state and actions. The README prints it, a test keeps the two
- * equal, `run.ts` interprets it and knows nothing else.
+ * equal, `procedure.ts` interprets it and knows nothing else.
  */
 
 import type { ProcedureWish } from 'rtk-base/services'
@@ -65,8 +65,7 @@ export type Event =
   | 'move suspected'
   | 'agreed for 10 min'
   | 'receiver restarted'
-  | 'station ID changed'
-  | 'messages changed'
+  | 'output changed'
   | 'constellations changed'
   | 'reference changed'
   | 'survey asked for'
@@ -153,15 +152,10 @@ export const table: readonly Row[] = [
   ['fixed', 'not taken', 'base', ['hold', 'set base']],
   ['fixed', 'move suspected', 'moved', ['hold', 'report move', 'set rover']],
 
-  ['base', 'station ID changed', 'base', ['set base']],
-  ['accept', 'station ID changed', 'base', ['hold', 'set base']],
-  ['verify', 'station ID changed', 'configure', ['hold', 'set rover']],
-  ['fixed', 'station ID changed', 'base', ['hold', 'set base']],
-
-  ['base', 'messages changed', 'base', ['set base']],
-  ['accept', 'messages changed', 'base', ['hold', 'set base']],
-  ['verify', 'messages changed', 'configure', ['hold', 'set rover']],
-  ['fixed', 'messages changed', 'base', ['hold', 'set base']],
+  ['base', 'output changed', 'base', ['set base']],
+  ['accept', 'output changed', 'base', ['hold', 'set base']],
+  ['verify', 'output changed', 'configure', ['hold', 'set rover']],
+  ['fixed', 'output changed', 'base', ['hold', 'set base']],
 
   ['offline', 'constellations changed', 'offline', []],
   ['stalled', 'constellations changed', 'stalled', []],

@@ -151,10 +151,8 @@ export function holdReason(event: Event, evidence: string, base: { trouble: stri
       return 'the output of the receiver is verified first'
     case 'reference changed':
       return 'another reference was chosen: it is checked first'
-    case 'station ID changed':
-      return 'the receiver gets another station ID'
-    case 'messages changed':
-      return 'the receiver gets other RTCM messages'
+    case 'output changed':
+      return 'the receiver gets another station ID or other RTCM messages'
     case 'constellations changed':
       return 'the receiver starts with other constellations: the reference is checked again'
     case 'survey over':

@@ -247,7 +247,7 @@ t.test('the procedure', async (t) => {
   t.ok(edgesOf(rows).every(({ from, to }) => from !== 'any' && from !== to))
   t.match(
     edgesOf(rows).find(({ from, to }) => from === 'accept' && to === 'base'),
-    { events: ['wrong 1005', 'no 1005', 'station ID changed'] },
+    { events: ['wrong 1005', 'no 1005', 'output changed'] },
   )
   const out = waysOut({ state: 'identify', since: 0, states: list, table: rows }, 'identify')
   t.ok(
