@@ -11,6 +11,7 @@ import { errorsOf, textAt } from '../../runtime/lib/page/ui/station/document.js'
 import { uniform } from '../gnss/support/phase-scenes.js'
 import { type FleetRig, fleetRig } from '../plugins/fleet/rig.js'
 import { setUp } from '../plugins/receivers/simulator-rig.js'
+import { historyOf } from '../plugins/reference/survey-in-rig.js'
 
 /** `gnss.state.motion.move` */
 interface Shown extends Enu3, Sigmas {
@@ -205,10 +206,7 @@ async function differences(
   if (error?.t !== shown.t) differs.push(`the time of the error is ${error?.t}, that of the move ${shown.t}`)
   const { distance_m } = moveOf(document)
   if (distance_m !== shown.size_m) differs.push(`the page asks about ${distance_m} m`)
-  const { entries } = (await station.request('/reference/history')).json() as {
-    entries: { what: string; offset?: Enu }[]
-  }
-  const offset = entries.findLast(({ what }) => what === 'moved')?.offset
+  const offset = (await historyOf(station)).findLast(({ what }) => what === 'moved')?.offset
   const isSame = offset && Math.hypot(offset.east - east_m, offset.north - north_m, offset.up - up_m) < 0.000_3
   if (hasVector && !shown.at_least && !isSame) differs.push(`the history has ${JSON.stringify(offset)}`)
   return differs

@@ -27,7 +27,6 @@ import { Suspicion } from '../../plugins/reference/integrity/suspicion.js'
 import { WatchReports } from '../../plugins/reference/integrity/watch-reports.js'
 import { BaseWatch } from '../../plugins/reference/survey-in/procedure/base-watch.js'
 import { surveyDatum } from '../../plugins/reference/survey-in/reference/datum.js'
-import { ReferenceHistory } from '../../plugins/reference/survey-in/reference/history.js'
 import { disagreement } from '../../plugins/reference/survey-in/reference/manual-entry.js'
 import type { Reference } from '../../plugins/reference/survey-in/reference/reference.js'
 import { CorrelationTime } from '../../plugins/reference/survey-in/survey/correlation.js'
@@ -1148,45 +1147,6 @@ t.test('a position without corrections is new, of ten epochs, and not echoed', a
   for (let i = 0; i < 10; i++) plain.add(fixAt(2, 80_000 + i * 1_000))
   const { position = here } = plain.newest(89_000) ?? {}
   t.ok(distance(position, at(2)) < 0.01, 'nor is it averaged')
-})
-
-t.test('the ledger has each reference and each move once, and keeps the newest', async (t) => {
-  const ledger = new ReferenceHistory(4)
-  t.equal(ledger.used(reference({ t: 5 }), 10), true)
-  t.equal(ledger.used(reference({ t: 5 }), 11), false)
-  ledger.moved(reference({ t: 5 }), 12, 'phases', enu(0.1234, -0.5, 2))
-  ledger.moved(reference({ t: 5 }), 13, 'phases')
-  t.same(
-    ledger.entries.map(({ id, what, t: at_s }) => [id, what, at_s]),
-    [
-      [1, 'used', 10],
-      [2, 'moved', 12],
-    ],
-  )
-  t.match(ledger.find(2), { offset: { east: 0.1234, north: -0.5, up: 2 }, evidence: 'phases', determined: 5 })
-  ledger.moved(reference({ t: 5 }), 14, 'ranges')
-  t.equal(ledger.used(reference({ t: 5 }), 15), false, 'trusted again')
-  ledger.moved(reference({ t: 5 }), 16, 'ranges')
-  t.equal(ledger.entries.length, 4, 'a new move after it was trusted')
-  t.equal(ledger.used(reference({ t: 6 }), 17), true, 'determined at another time')
-  t.same(
-    ledger.entries.map(({ id }) => id),
-    [2, 3, 4, 5],
-  )
-  t.equal(ledger.find(1), undefined)
-  const next = new ReferenceHistory(4)
-  next.restore([...ledger.entries, { id: 'x' }])
-  t.same(
-    next.entries.map(({ id }) => id),
-    [3, 4, 5],
-  )
-  next.restore(ledger.entries.slice(0, -1))
-  next.moved(reference({ t: 5 }), 18, 'ranges')
-  t.equal(next.entries.length, 3, 'a move that stood before the restart is not entered again')
-  next.restore([...ledger.entries, { id: 'x' }])
-  next.restore('no')
-  next.used(reference({ method: 'manual' }), 18)
-  t.match(next.entries.at(-1), { id: 6, method: 'manual', acc: 0.5 })
 })
 
 t.test('what is told of a move and of two positions', async (t) => {

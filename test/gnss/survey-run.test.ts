@@ -1,7 +1,5 @@
 /** The rules of one survey-in at their limits: what counts, when it ends, when its averaging begins anew. */
 import t from 'tap'
-import { Value } from 'typebox/value'
-import { mostSaved, NamedPosition, NewName, SavedPositions } from '../../plugins/reference/survey-in/reference/saved.js'
 import { CorrectionInput } from '../../plugins/reference/survey-in/survey/correction-input.js'
 import { correctedModel, plainModel } from '../../plugins/reference/survey-in/survey/estimator.js'
 import {
@@ -452,53 +450,4 @@ t.test('a corrected survey-in states its accuracy for itself and to its source, 
   plain.begin(false, 'http')
   if (reference) plain.reuse(reference)
   t.equal(plain.isWanted, false, 'an earlier one that is used again ends it')
-})
-
-t.test('positions that are saved: fifty, each with a name of its own, by name', async (t) => {
-  const saved = new SavedPositions()
-  const position = (name: string) => ({ name, ...here, acc: 0, corr: false, frame: '', epoch: '' })
-  for (let i = 1; i <= mostSaved; i++) t.equal(saved.add(position(` ${99 - i} `), i).id, i)
-  t.throws(() => saved.add(position('one more'), 0), { code: 'RTK_ERR_COMMAND_VALUE', message: /at most 50/ })
-  t.same([saved.entries.length, saved.entries[0]?.name, saved.entries.at(-1)?.name], [50, '49', '98'])
-  saved.remove(7)
-  t.throws(() => saved.find(7), { code: 'RTK_ERR_NOT_FOUND' })
-  t.throws(() => saved.add(position('98'), 0), { message: /already called 98/ })
-  t.throws(() => saved.add(position('  '), 0), { message: /needs a name/ })
-  t.equal(saved.add(position('new'), 5).id, 51)
-  t.match(saved.rename(51, 'newer '), { id: 51, name: 'newer', t: 5 })
-  t.match(saved.rename(51, 'newer'), { name: 'newer' }, 'its own name is free')
-  t.equal(saved.find(51).name, 'newer')
-  t.throws(() => saved.rename(51, '98'), { message: /already called 98/ })
-  const next = new SavedPositions()
-  next.restore([...saved.entries, { ...position('beyond'), id: 99, t: 1 }])
-  t.same(next.entries, saved.entries)
-  next.restore([{ ...position('bad'), id: 0, t: 1 }, 'x', saved.find(1)])
-  t.same(next.entries, [saved.find(1)], 'what is damaged is left out')
-  next.restore('no')
-  t.same([next.entries, next.add(position('a'), 1).id], [[], 1])
-
-  const text = (length: number) => 'x'.repeat(length)
-  for (const [more, isTaken] of [
-    [{}, true],
-    [{ name: text(1) }, true],
-    [{ name: text(63) }, true],
-    [{ name: text(64) }, false],
-    [{ name: '' }, false],
-    [{ name: 'a\u0007' }, false],
-    [{ x: -7e6, y: 7e6 }, true],
-    [{ x: 7_000_001 }, false],
-    [{ z: -7_000_001 }, false],
-    [{ frame: text(32), epoch: text(32) }, true],
-    [{ frame: text(33) }, false],
-    [{ epoch: text(33) }, false],
-    [{ acc: 1e6 }, true],
-    [{ acc: 1_000_001 }, false],
-    [{ acc: -0.1 }, false],
-    [{ extra: 1 }, false],
-  ] as const)
-    t.equal(Value.Check(NamedPosition, { ...position('a'), ...more }), isTaken, JSON.stringify(more))
-  t.same(
-    [{ name: 'a' }, { name: 'a', x: 1 }, { name: text(64) }].map((sent) => Value.Check(NewName, sent)),
-    [true, false, false],
-  )
 })

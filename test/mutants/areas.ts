@@ -18,6 +18,7 @@ const zed = (name: string) => `plugins/receivers/gnss-zed/${name}`
 const survey = (name: string) => `plugins/reference/survey-in/${name}`
 const surveyTests = [
   'gnss/integrity',
+  'gnss/positions',
   'gnss/survey',
   'gnss/survey-movement',
   'gnss/survey-run',

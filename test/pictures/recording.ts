@@ -24,7 +24,7 @@ export interface Recording {
 
 export const picturesFolder = join(packageRoot(), 'test', 'pictures')
 const file = join(picturesFolder, 'recorded.ndjson')
-const paths = ['/session', '/addresses', '/procedure', '/ntrip-caster/users', '/ntrip-server', '/reference/history']
+const paths = ['/session', '/addresses', '/procedure', '/ntrip-caster/users', '/ntrip-server', '/positions']
 const more = ['/parameters', '/actions', '/plugins', '/history/sky']
 
 export const readRecording = (): Recording => {

@@ -92,7 +92,7 @@ t.test('OpenAPI', async (t) => {
     const names = operations.map(({ operationId }) => operationId)
     for (const name of names) t.match(name, /^[a-z][A-Za-z0-9]*$/)
     t.equal(new Set(names).size, names.length)
-    t.ok(['getInfo', 'postChange', 'postSystem', 'postReferenceHistoryId'].every((name) => names.includes(name)))
+    t.ok(['getInfo', 'postChange', 'postSystem', 'postPositionsId'].every((name) => names.includes(name)))
     t.end()
   })
 

@@ -232,6 +232,7 @@ function changeOf(result: Result, { acc_m, frame }: Preview, correctionFrame: st
     // Only then its distance to an RTK position is that of the antenna.
     'gnss-ref-manual-corr': frameNamed(correctionFrame ?? '') === frame,
     'gnss-ref-manual-point': 'arp',
+    'gnss-ref-manual-provenance': 'ppp',
     'gnss-ref-manual-source': evidence,
     'gnss-ref-frame': result.frame,
     'gnss-ref-epoch': epoch.toFixed(3),

@@ -13,9 +13,9 @@ import { configRef, runtimeRef } from './document.js'
 import { SurveyInOptions } from './options.js'
 import { defineParameters } from './parameters.js'
 import { ReferenceStation, Snapshot } from './reference-station.js'
-import { historyRoutes, procedureRoute, savedRoutes } from './routes.js'
+import { positionRoutes, procedureRoute } from './routes.js'
 
-/** The reference position: the GNSS procedure, the survey-in, and the reference history. */
+/** The reference position: the GNSS procedure, the survey-in, and the list of positions. */
 export default definePlugin({
   name: 'survey-in',
   version: '1.0.0',
@@ -94,8 +94,7 @@ export default definePlugin({
     )
     ctx.config.onChange(parameters.reference, (changed, source) => base.changed(source, changed.has(parameters.choice)))
     ctx.config.onChange(parameters.datum.corrections, () => base.compareFrames())
-    historyRoutes(ctx, base)
-    savedRoutes(ctx, base)
+    positionRoutes(ctx, base)
     procedureRoute(ctx, base)
     return base
   },

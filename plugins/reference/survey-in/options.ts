@@ -41,7 +41,7 @@ export const SurveyInOptions = Type.Object(
       default: 200,
       minimum: 1,
       maximum: 1000,
-      description: 'Maximum entries of the reference history',
+      description: 'Maximum events in the list of positions',
     }),
   },
   { additionalProperties: false },

@@ -93,6 +93,14 @@ export function defineParameters({ config }: Pick<PluginContext, 'config'>): Par
     }),
     { default: '', title: 'Entered position: source' },
   )
+  const provenance = config.define(
+    keyOf('provenance'),
+    Type.Enum(['entered', 'ppp'], {
+      description:
+        'How the coordinates were determined; ppp: by precise point positioning. Cleared by other coordinates',
+    }),
+    { default: 'entered', title: 'Entered position: provenance' },
+  )
   const datum = defineDatum({ config })
   const chosen = config.define('gnss-ref-chosen', Type.Union([Type.Literal('manual'), Type.Literal('survey')]), {
     default: 'survey',
@@ -126,9 +134,13 @@ export function defineParameters({ config }: Pick<PluginContext, 'config'>): Par
     const replaced = touched[0] === axes ? angles : axes
     return { set: Object.fromEntries(replaced.map((name) => [keyOf(name), null])) }
   })
-  config.rule(groups, (get, changed) =>
-    get(source.name) !== '' && !changed.has(source.name) ? { set: { [source.name]: '' } } : undefined,
-  )
+  for (const { name, none } of [
+    { name: source.name, none: '' },
+    { name: provenance.name, none: 'entered' },
+  ])
+    config.rule(groups, (get, changed) =>
+      get(name) !== none && !changed.has(name) ? { set: { [name]: none } } : undefined,
+    )
   config.rule([chosen.name, ...groups], (get) => {
     if (get(chosen.name) !== 'manual' || manualPosition(entry((name) => get(keyOf(name))))) return undefined
     return 'gnss-ref-chosen is manual, which needs gnss-ref-manual-x, -y, -z or -lat, -lon, -alt to be complete'
@@ -137,7 +149,7 @@ export function defineParameters({ config }: Pick<PluginContext, 'config'>): Par
   return {
     choice: chosen.name,
     reference: [
-      ...[chosen.name, acc.name, corr.name, hp.name, point.name, offset.name, source.name],
+      ...[chosen.name, acc.name, corr.name, hp.name, point.name, offset.name, provenance.name, source.name],
       ...[...groups, ...datum.reference],
     ],
     datum,
@@ -155,6 +167,7 @@ export function defineParameters({ config }: Pick<PluginContext, 'config'>): Par
       // Absent if nothing was entered, so that the earlier stored entry stays equal.
       ...(point.get() === 'phase-centre' && { phaseCentre_m: offset.get() }),
       ...(datum.wanted().frame !== '' && { datum: datum.wanted() }),
+      ...(provenance.get() !== 'entered' && { provenance: provenance.get() }),
       ...(source.get() !== '' && { source: source.get() }),
     }),
     announced: datum.announced,

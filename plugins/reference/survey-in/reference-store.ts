@@ -1,74 +1,82 @@
-/** Stored state: the survey-in, the entry time of the manual reference, the reference history, and the evidence of integrity. */
+/** Stored state of the reference, which a disk or a person may have damaged. Additional members are ignored. */
 import type { PluginContext } from 'rtk-base/plugin'
-import type { AntennaMove, Ecef, ErrorValues, EvidenceMemory } from 'rtk-base/services'
-import type { TSchema } from 'typebox'
+import { EcefShape, ErrorValuesShape } from 'rtk-base/schemas'
+import type { EvidenceMemory } from 'rtk-base/services'
+import { type Static, type TSchema, Type } from 'typebox'
 import { Value } from 'typebox/value'
-import type { HistoryEntry } from './reference/history.js'
-import type { Override } from './reference/override.js'
-import type { SavedPosition } from './reference/saved.js'
-import { storedValues } from './stored-values.js'
-import type { SurveyRecord } from './survey/surveyor.js'
+import { Move, Override } from './reference/override.js'
+import type { Position } from './reference/positions.js'
+import { SurveyRecord } from './survey/surveyor.js'
 
-export interface StoredValues {
-  survey: SurveyRecord
+const text = Type.String()
+const utc_s = Type.Number()
+
+const shapes = {
+  survey: SurveyRecord,
   /** `entry` shows whether it is still the same one. */
-  manual: { entry: string; t: number; by: string }
+  manual: Type.Object({ entry: text, t: utc_s, by: text }),
   /** The evidence of integrity, opaque here, see `EvidenceMemory`. */
-  trusted: unknown
-  suspicion: unknown
+  trusted: Type.Unknown(),
+  suspicion: Type.Unknown(),
   /** The error "reference moved by …" with the parts of its text, until the next change. */
-  elsewhere: ErrorValues
+  elsewhere: ErrorValuesShape,
   /** A person's override of the move evidence, until another reference is chosen. */
-  override: Override
+  override: Override,
   /**
    * A reference that was given up for another one while a move away from it was suspected, and what was seen: the antenna is as far from
    * it as before when it is chosen again.
    */
-  left: { arp: Ecef; t: number; evidence: string; distance_m?: number; move?: AntennaMove }
+  left: Type.Object({
+    arp: EcefShape,
+    t: utc_s,
+    evidence: text,
+    distance_m: Type.Optional(Type.Number({ minimum: 0 })),
+    move: Type.Optional(Move),
+  }),
   /** A person confirmed this reference (`signatureOf`): it is checked with the next position. */
-  confirmation: { reference: string; t: number; by: string }
-  ledger: readonly HistoryEntry[]
-  saved: readonly SavedPosition[]
+  confirmation: Type.Object({ reference: text, t: utc_s, by: text }),
+  /** Checked one by one: a damaged entry does not cost the others. */
+  positions: Type.Array(Type.Unsafe<Position>(Type.Unknown())),
 }
-
-const schemas: Readonly<Record<keyof StoredValues, TSchema>> = storedValues
+type Shapes = typeof shapes
+type Name = keyof Shapes
+type Values = { [N in Name]: Static<Shapes[N]> }
 
 export class ReferenceStore implements EvidenceMemory {
   readonly #ctx: PluginContext
-  #values: Partial<StoredValues> = {}
+  #values: Partial<Values> = {}
   #writes: Promise<unknown> = Promise.resolve()
   /** Values that could not be stored, each reported once. */
-  readonly #unstored = new Set<keyof StoredValues>()
+  readonly #unstored = new Set<Name>()
 
   constructor(ctx: PluginContext) {
     this.#ctx = ctx
   }
 
+  /** What is damaged counts as never stored. */
   async load(): Promise<void> {
     try {
-      this.#values = this.#valid(await this.#ctx.store.entries())
+      const stored: Readonly<Record<string, unknown>> = await this.#ctx.store.entries()
+      const names = Object.keys(shapes).filter((name) => this.#isSound(name as Name, stored[name]))
+      this.#values = Object.fromEntries(names.map((name) => [name, stored[name]]))
     } catch (error) {
       this.#ctx.log.error({ err: error }, 'the stored reference data cannot be read; the reference is determined again')
     }
   }
 
-  /** Without what is damaged: that is as if it had never been stored. */
-  #valid(stored: Readonly<Record<string, unknown>>): Partial<StoredValues> {
-    const valid = Object.entries(schemas).filter(([name, schema]) => {
-      if (stored[name] === undefined) return false
-      if (Value.Check(schema, stored[name])) return true
-      this.#ctx.log.error({ name }, `the stored value ${name} is damaged and is not used`)
-      return false
-    })
-    return Object.fromEntries(valid.map(([name]) => [name, stored[name]]))
+  #isSound(name: Name, value: unknown): boolean {
+    if (value === undefined) return false
+    const isSound = Value.Check(shapes[name] as TSchema, value)
+    if (!isSound) this.#ctx.log.error({ name }, `the stored value ${name} is damaged and is not used`)
+    return isSound
   }
 
-  get<K extends keyof StoredValues>(name: K): StoredValues[K] | undefined {
+  get<N extends Name>(name: N): Values[N] | undefined {
     return this.#values[name]
   }
 
   /** Resolves when it is durable, or was reported not to be. */
-  async set<K extends keyof StoredValues>(name: K, value: StoredValues[K] | undefined): Promise<void> {
+  async set<N extends Name>(name: N, value: Values[N] | undefined): Promise<void> {
     if (value === undefined && this.#values[name] === undefined) return
     this.#values[name] = value
     const written = this.#ctx.store.set(name, value).then(
@@ -79,11 +87,11 @@ export class ReferenceStore implements EvidenceMemory {
     await written
   }
 
-  #notStored(name: keyof StoredValues, error: unknown): void {
+  #notStored(name: Name, error: unknown): void {
     if (this.#unstored.has(name)) return
     this.#unstored.add(name)
-    const text = `reference data (${name}) could not be stored and will be lost at the next restart (disk full?)`
-    this.#ctx.log.error({ err: error, name }, text)
+    const message = `reference data (${name}) could not be stored and will be lost at the next restart (disk full?)`
+    this.#ctx.log.error({ err: error, name }, message)
   }
 
   /** Resolves when everything that was set is durable. */

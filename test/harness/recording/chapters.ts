@@ -45,7 +45,7 @@ const views = [
   '/heart-beat',
   '/get-base-info',
   '/alerts',
-  '/reference/history',
+  '/positions',
   '/metrics',
   '/events',
   '/record/timeline',

@@ -1,9 +1,8 @@
 /** The frame and epoch that a reference is announced in, whatever it was determined in. */
 import t, { type Test } from 'tap'
-import type { HistoryEntry } from '../../../plugins/reference/survey-in/reference/history.js'
 import { decimalYear, distance, offsetEnu, roundEcef, transformed } from '../../../runtime/lib/gnss/index.js'
 import { ManualClock } from '../../harness/index.js'
-import { home, quick, type Rig, setUp } from './survey-in-rig.js'
+import { historyOf, home, quick, type Rig, setUp } from './survey-in-rig.js'
 
 const near = roundEcef(offsetEnu(home, { east: 0.5, north: -0.5, up: 1 }))
 const manual = () => ({
@@ -45,9 +44,9 @@ t.test('an entered position is transformed, and rovers get the result', async (t
   await rig.until(() => distance(announced(rig) ?? near, expected(2010)) < 2e-4, 60)
   t.match(rig.field('ref.announced'), { epoch: 2010, plate: 'EURA', drift: /^0\.00/ })
 
-  const { entries } = (await rig.station.request('/reference/history')).json() as { entries: HistoryEntry[] }
-  t.match(entries.at(-1), { frame: 'ETRF2000', epoch: '2010' })
-  await rig.station.request(`/reference/history/${entries.at(-1)?.id}`, { method: 'POST' })
+  const entry = (await historyOf(rig.station)).at(-1)
+  t.match(entry, { frame: { epsg: 7931, name: 'ETRF2000', epoch: '2010' } })
+  await rig.station.request(`/positions/${entry?.position}`, { method: 'POST' })
   await rig.until(isFixed(rig), 60)
   t.ok(distance(announced(rig) ?? near, expected(2010)) < 2e-4, 'an entry of the history is not transformed twice')
 })
@@ -102,12 +101,13 @@ t.test('a position of the receiver is compared in the frame of the satellites', 
   }
 })
 
-t.test('the source of coordinates is kept until there are others', async (t) => {
+t.test('source and provenance of coordinates are kept until there are others', async (t) => {
   const rig = await fixedStation(t)
-  await rig.change({ ...manual(), 'gnss-ref-manual-source': 'report 17' })
+  await rig.change({ ...manual(), 'gnss-ref-manual-source': 'report 17', 'gnss-ref-manual-provenance': 'ppp' })
   await rig.until(() => rig.arps().some((arp) => distance(arp, near) < 1e-6), 60)
-  const { entries } = (await rig.station.request('/reference/history')).json() as { entries: HistoryEntry[] }
-  t.match(entries.at(-1), { method: 'manual', source: 'report 17' })
+  t.match((await historyOf(rig.station)).at(-1), { provenance: 'ppp', source: 'report 17' })
   await rig.change({ 'gnss-ref-manual-x': near.x + 0.01 })
-  t.equal(rig.station.station.parameters().find(({ name }) => name === 'gnss-ref-manual-source')?.value, '')
+  const parameter = (wanted: string) => rig.station.station.parameters().find(({ name }) => name === wanted)?.value
+  t.equal(parameter('gnss-ref-manual-source'), '')
+  t.equal(parameter('gnss-ref-manual-provenance'), 'entered')
 })

@@ -5,7 +5,7 @@ import httpApi from '../../../plugins/page/http-api/index.js'
 import { offsetEnu, roundEcef } from '../../../runtime/lib/gnss/index.js'
 import { gateOnly } from '../../harness/index.js'
 import { MemoryStore } from '../../harness/memory-store.js'
-import { type Definition, home, quick, type Rig, type RigOptions, setUp } from './survey-in-rig.js'
+import { type Definition, historyOf, home, quick, type Rig, type RigOptions, setUp } from './survey-in-rig.js'
 
 const plugins = { verdict: verdict as unknown as Definition, 'http-api': httpApi as unknown as Definition }
 const isFixed = (rig: Rig) => () => rig.state() === 'fixed'
@@ -32,10 +32,7 @@ async function restarted(t: Test, { station, base, store }: Rig): Promise<Rig> {
   return setUp(t, { receiver: base, store, plugins })
 }
 
-const history = async ({ station }: Rig) => {
-  const { entries } = (await station.request('/reference/history')).json() as { entries: Record<string, unknown>[] }
-  return entries
-}
+const history = ({ station }: Rig) => historyOf(station)
 const verdictOf = ({ station }: Rig) => station.field('base.state.verdict')
 
 t.test('a knock that was none: the station returns to the same reference and says so for ever', async (t) => {
@@ -186,7 +183,7 @@ t.test('W4: to send the same reference again is no confirmation of a move that p
     const init = { method: 'POST', body: JSON.stringify(choice) }
     t.match((await station.request('/change', init)).json(), { result: 'ok' })
     const used = (await history(rig)).find(({ what }) => what === 'used')
-    t.equal((await station.request(`/reference/history/${used?.id}`, { method: 'POST' })).status, 200, 'of the history')
+    t.equal((await station.request(`/positions/${used?.position}`, { method: 'POST' })).status, 200, 'of the history')
     await rig.change({ 'gnss-ref-manual-hp': false, 'gnss-ref-manual-acc': 0.05 })
     await rig.seconds(300)
     t.equal(rig.sent.length, 0, chosen)

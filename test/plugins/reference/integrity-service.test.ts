@@ -281,12 +281,6 @@ const stored = {
     ...{ elapsed_s: 15, count: 16, t: 1_795_219_226, allowUse: false, reason: '' },
     rtcm: { age_s: 0, count: 0, remote: '', dist_m: 0 },
   },
-  ledger: [
-    {
-      ...{ id: 1, what: 'used', method: 'survey', ...arp, acc: 1.2077, samples: 16, elapsed: 15, corr: false },
-      ...{ determined: 1_795_219_226, by: 'survey', t: 1_795_219_226 },
-    },
-  ],
   trusted: {
     reference: {
       ...{ method: 'survey', arp, acc_m: 1.2077286301973018, corr: false, t: 1_795_219_226, by: 'survey' },

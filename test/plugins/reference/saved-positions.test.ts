@@ -1,6 +1,5 @@
 /** Positions with a name: kept without being used, used on demand, renamed, deleted. */
 import t, { type Test } from 'tap'
-import { mostSaved, SavedPositions } from '../../../plugins/reference/survey-in/reference/saved.js'
 import { offsetEnu, roundEcef } from '../../../runtime/lib/gnss/index.js'
 import { MemoryStore } from '../../harness/memory-store.js'
 import { home, type Rig, type RigOptions, setUp } from './survey-in-rig.js'
@@ -24,14 +23,14 @@ const north = { name: 'North marker', ...near, acc: 0.02, corr: true, frame: 'ET
 
 function listOf({ station }: Pick<Rig, 'station'>) {
   const ask = async (method: string, path = '', body?: unknown) => {
-    const answer = await station.request(`/reference/saved${path}`, {
+    const answer = await station.request(`/positions${path}`, {
       method,
       ...(body !== undefined && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
     })
     return { status: answer.status, text: answer.text, value: answer.status === 200 ? answer.json() : undefined }
   }
   const names = async () =>
-    ((await ask('GET')).value as { entries: { name: string }[] }).entries.map(({ name }) => name)
+    ((await ask('GET')).value as { entries: { name: string }[] }).entries.flatMap(({ name }) => name || []).sort()
   return { ask, names }
 }
 
@@ -43,16 +42,16 @@ t.test('saved positions', async (t) => {
     t.strictSame(await names(), [])
     const before = JSON.stringify(rig.field('ref'))
     const far = { ...north, ...roundEcef(offsetEnu(near, { east: 50, north: 0, up: 0 })), name: 'Far' }
-    t.match(await ask('POST', '', far), { status: 200, value: { id: 1, name: 'Far', frame: 'ETRF2000' } })
-    t.match(await ask('POST', '', { ...north, name: '  A ' }), { status: 200, value: { id: 2, name: 'A' } })
+    t.match(await ask('POST', '', far), { status: 200, value: { id: 2, name: 'Far', frame: { name: 'ETRF2000' } } })
+    t.match(await ask('POST', '', { ...north, name: '  A ' }), { status: 200, value: { id: 3, name: 'A' } })
     t.equal(JSON.stringify(rig.field('ref')), before, 'the reference stays')
     t.equal(rig.state(), 'fixed')
-    t.match(await ask('PUT', '/2', { name: 'Zenith' }), { status: 200, value: { id: 2, name: 'Zenith' } })
+    t.match(await ask('PUT', '/3', { name: 'Zenith' }), { status: 200, value: { id: 3, name: 'Zenith' } })
     t.strictSame(await names(), ['Far', 'Zenith'])
     await rig.station.stop()
     const again = listOf(await setUp(t, { store }))
     t.strictSame(await again.names(), ['Far', 'Zenith'])
-    t.match(await again.ask('DELETE', '/1'), { status: 200, value: { deleted: 1 } })
+    t.match(await again.ask('DELETE', '/2'), { status: 200, value: { deleted: 2 } })
     t.strictSame(await again.names(), ['Zenith'])
   })
 
@@ -60,11 +59,28 @@ t.test('saved positions', async (t) => {
     const rig = await fixedStation(t, { changes: manual(roundEcef(offsetEnu(near, { east: 0.5, north: 0, up: 0 }))) })
     const { ask } = listOf(rig)
     await ask('POST', '', north)
-    t.match(await ask('POST', '/1'), { status: 200, value: { result: 'ok' } })
+    t.match(await ask('POST', '/2'), { status: 200, value: { result: 'ok' } })
     await rig.until(() => rig.state() === 'fixed' && rig.arps().at(-1)?.x === near.x, 40)
     t.match(rig.field('ref'), { chosen: 'manual', manual: { ...near, frame: 'ETRF2000', acc: 0.02, corr: true } })
-    t.match(await ask('DELETE', '/1'), { status: 200 })
+    t.match(await ask('GET'), {
+      value: { active: 2, entries: [{ id: 1 }, { name: north.name, events: [{ what: 'used' }] }] },
+    })
+    t.match(await ask('DELETE', '/2'), { status: 200 })
     t.match(rig.field('ref.manual'), near, 'deleting it takes nothing back')
+    t.match(await ask('GET'), { value: { active: 2, entries: [{ id: 1 }, { name: '', events: [{ what: 'used' }] }] } })
+  })
+
+  t.test('a surveyed one keeps being surveyed under its name', async (t) => {
+    const rig = await fixedStation(t)
+    const [surveyed] = rig.arps()
+    const { ask, names } = listOf(rig)
+    t.match(await ask('PUT', '/1', { name: 'Roof' }), { status: 200, value: { provenance: 'surveyed', ...surveyed } })
+    t.strictSame(await names(), ['Roof'])
+    await rig.change(manual())
+    await rig.until(() => rig.state() === 'fixed' && rig.arps().at(-1)?.x === near.x, 60)
+    t.match(await ask('POST', '/1'), { status: 200, value: { result: 'ok' } })
+    await rig.until(() => rig.state() === 'fixed' && rig.arps().at(-1)?.x === surveyed?.x, 60)
+    t.match(rig.field('ref'), { chosen: 'survey', survey: { ...surveyed, state: 'complete' } })
   })
 
   t.test('what is not a position or a name, or is not there, is refused', async (t) => {
@@ -90,24 +106,7 @@ t.test('saved positions', async (t) => {
     t.equal((await ask('DELETE', '/7')).status, 404)
     t.equal((await ask('POST', '/7')).status, 404)
     const hostile = '<img src=x onerror=alert(1)>"\'\\'
-    t.match(await ask('PUT', '/1', { name: hostile }), { status: 200, value: { name: hostile } })
+    t.match(await ask('PUT', '/2', { name: hostile }), { status: 200, value: { name: hostile } })
     t.strictSame(await names(), [hostile])
-  })
-
-  t.test('the list is bounded, and damaged entries are dropped', (t) => {
-    const saved = new SavedPositions()
-    for (let n = 0; n < mostSaved; n++) saved.add({ ...north, name: `${n}` }, n)
-    t.throws(() => saved.add(north, 0), { code: 'RTK_ERR_COMMAND_VALUE', message: /at most 50/ })
-    saved.remove(3)
-    t.equal(saved.add(north, 0).id, mostSaved + 1, 'a number is not used twice')
-    const { entries } = saved
-    const restored = new SavedPositions()
-    restored.restore([...entries.slice(0, 3), { ...entries[4], x: 'far' }, 7, null])
-    t.strictSame(restored.entries, entries.slice(0, 3))
-    for (const none of [undefined, null, 'x', {}]) {
-      restored.restore(none)
-      t.strictSame(restored.entries, [])
-    }
-    t.end()
   })
 })

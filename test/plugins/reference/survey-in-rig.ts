@@ -3,6 +3,7 @@
 import { GaussMarkov, Random } from 'rtk-base/simulation'
 import type { Test } from 'tap'
 import surveyIn from '../../../plugins/reference/survey-in/index.js'
+import type { Position } from '../../../plugins/reference/survey-in/reference/positions.js'
 import rtcm from '../../../plugins/rtcm/rtcm/index.js'
 import {
   decodeRtcm,
@@ -278,6 +279,14 @@ export interface Rig {
   command(text: string): ReturnType<TestStation['station']['command']>
   /** Where MQTT messages come in. */
   bus(): MqttBus
+}
+
+/** What became of the positions, oldest first: each event with its position. */
+export async function historyOf(station: TestStation) {
+  const { entries } = (await station.request('/positions')).json() as { entries: Position[] }
+  return entries
+    .flatMap(({ events, id: position, ...rest }) => events.map((event) => ({ ...rest, position, ...event })))
+    .toSorted((a, b) => a.id - b.id)
 }
 
 /** Settings with which a survey-in takes half a minute. */

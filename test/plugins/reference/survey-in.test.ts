@@ -13,7 +13,6 @@ import {
   states,
   table,
 } from '../../../plugins/reference/survey-in/procedure/table.js'
-import { ReferenceHistory } from '../../../plugins/reference/survey-in/reference/history.js'
 import {
   distance,
   ecefToGeodetic,
@@ -25,7 +24,7 @@ import {
 import { packageRoot } from '../../../runtime/platform/release.js'
 import { arpFrame, conformance, few, gateOnly, ManualClock, msmFrame, sample } from '../../harness/index.js'
 import { MemoryStore } from '../../harness/memory-store.js'
-import { type Definition, FakeBase, home, quick, type Rig, setUp } from './survey-in-rig.js'
+import { type Definition, FakeBase, historyOf, home, quick, type Rig, setUp } from './survey-in-rig.js'
 
 const near = roundEcef(offsetEnu(home, { east: 0.5, north: -0.5, up: 1 }))
 const manual = (arp = near) => ({
@@ -731,7 +730,7 @@ t.test('a survey-in that is asked for', { skip: gateOnly }, async (t) => {
     await after.until(() => (after.field('ref.survey.count') as number) > 3, 60)
     t.equal(after.sent.length, 0, 'it is not passed over for a warm start')
     await after.until(isFixed(after), 60)
-    const { entries } = (await after.station.request('/reference/history')).json() as { entries: { by: string }[] }
+    const entries = await historyOf(after.station)
     t.equal(entries.at(-1)?.by, 'console')
   })
 
@@ -1270,19 +1269,17 @@ t.test('the phase centre and the frame of a reference', { skip: gateOnly }, asyn
     'gnss-ref-manual-point': 'phase-centre',
     'gnss-ref-manual-offset': 0.0655,
   }
-  const entries = async (rig: Rig) =>
-    ((await rig.station.request('/reference/history')).json() as { entries: Record<string, unknown>[] }).entries
+  const entries = (rig: Rig) => historyOf(rig.station)
 
-  t.test('of a phase centre the reference point below it is sent, and found in the ledger', async (t) => {
+  t.test('of a phase centre the reference point below it is sent, and found in the list', async (t) => {
     const rig = await fixedStation(t, { changes: phaseCentre })
     t.ok(distance(rig.arps()[0], near) < 2e-4, 'below, along the normal of the ellipsoid')
     t.ok(rig.arps().every((arp) => distance(arp, above) > 0.06))
     t.match(rig.field('ref.manual'), { ...rig.arps()[0], point: 'phase-centre', offset: 0.0655, frame: '' })
     const [entry] = await entries(rig)
-    t.match(entry, { ...rig.arps()[0], method: 'manual' })
-    t.notOk('frame' in entry, 'nothing was said of a frame')
+    t.match(entry, { ...rig.arps()[0], provenance: 'entered', frame: { epsg: 0, name: '', epoch: '' } })
     await rig.change({ 'gnss-ref-manual-x': above.x + 0.5, 'gnss-ref-frame': 'IGS20' })
-    t.match((await rig.station.request(`/reference/history/${entry.id}`, { method: 'POST' })).json(), { result: 'ok' })
+    t.match((await rig.station.request(`/positions/${entry.position}`, { method: 'POST' })).json(), { result: 'ok' })
     t.match(
       rig.field('ref.manual'),
       { ...rig.arps()[0], point: 'arp', frame: '' },
@@ -1290,7 +1287,7 @@ t.test('the phase centre and the frame of a reference', { skip: gateOnly }, asyn
     )
   })
 
-  t.test('the frame and the epoch of a manual one are in the document and in the ledger, without a hold', async (t) => {
+  t.test('the frame and the epoch of a manual one are in the document and in the list, without a hold', async (t) => {
     const rig = await fixedStation(t, { changes: manual() })
     await rig.change({ 'gnss-ref-frame': 'ETRF2000', 'gnss-ref-epoch': '2010.0' })
     t.equal(rig.state(), 'fixed', 'the point stays where it is')
@@ -1298,10 +1295,9 @@ t.test('the phase centre and the frame of a reference', { skip: gateOnly }, asyn
     const after = await restarted(t, rig, 2, { changes: manual() })
     await after.until(() => after.arps().length > 0, 60)
     t.match((await entries(after)).at(-1), {
-      method: 'manual',
+      provenance: 'entered',
       ...near,
-      frame: 'ETRF2000',
-      epoch: '2010.0',
+      frame: { epsg: 7931, name: 'ETRF2000', epoch: '2010.0' },
       by: 'http',
     })
   })
@@ -1309,7 +1305,7 @@ t.test('the phase centre and the frame of a reference', { skip: gateOnly }, asyn
   t.test('a plain survey-in is in that of the broadcast orbits, whatever is meant', async (t) => {
     const rig = await fixedStation(t, { changes: { ...quick, 'gnss-ref-frame': 'ETRF2000' } })
     t.match(rig.field('ref.survey'), { frame: 'WGS84', epoch: /^2026\.\d\d$/ })
-    t.match(await entries(rig), [{ method: 'survey', frame: 'WGS84', epoch: /^2026\.\d\d$/ }])
+    t.match(await entries(rig), [{ provenance: 'surveyed', frame: { epsg: 0, name: 'WGS84', epoch: /^2026\.\d\d$/ } }])
     t.strictSame(rig.errors(), [])
   })
 
@@ -1336,7 +1332,7 @@ t.test('the phase centre and the frame of a reference', { skip: gateOnly }, asyn
     }
     const rig = await corrected(t, declared)
     t.match(rig.field('ref.survey'), { frame: 'ITRF2014', epoch: '2020.0' })
-    t.match(await entries(rig), [{ method: 'survey', corr: true, frame: 'ITRF2014', epoch: '2020.0' }])
+    t.match(await entries(rig), [{ provenance: 'rtk-averaged', frame: { name: 'ITRF2014', epoch: '2020.0' } }])
     const reported = () => rig.station.device.errors().filter(({ code }) => code === 'gnss-reference-frame')
     t.match(reported(), [{ text: /used corrections in ITRF2014 epoch 2020\.0, but .* ETRF2000: .*gnss-ref-frame/ }])
     t.equal(rig.state(), 'fixed', 'it is a warning: nothing is held')
@@ -1352,25 +1348,24 @@ t.test('the phase centre and the frame of a reference', { skip: gateOnly }, asyn
     t.strictSame(after.errors(), [], 'another reference is chosen')
   })
 
-  t.test('without a word of the corrections the ledger says whose frame it is', async (t) => {
+  t.test('without a word of the corrections the list says whose frame it is', async (t) => {
     const rig = await corrected(t, { 'gnss-ref-frame': 'ETRF2000' })
-    t.match(await entries(rig), [{ frame: 'frame of the correction source', epoch: '' }])
+    t.match(await entries(rig), [{ frame: { epsg: 0, name: 'frame of the correction source', epoch: '' } }])
     t.strictSame(rig.errors(), [])
     t.equal(rig.station.lines.filter(({ msg }) => /the frame of the corrections is not declared/.test(msg)).length, 1)
   })
 })
 
-t.test('the ledger of references', async (t) => {
+t.test('the history of the reference', async (t) => {
   t.test('has every reference that was used and every move, and survives a restart', async (t) => {
     const rig = await fixedStation(t)
     const [surveyed] = rig.arps()
     await rig.change(manual())
     await rig.until(() => rig.arps().some((arp) => distance(arp, near) < 1e-6), 60)
-    const entries = async (of: Rig) =>
-      ((await of.station.request('/reference/history')).json() as { entries: Record<string, unknown>[] }).entries
+    const entries = (of: Rig) => historyOf(of.station)
     t.match(await entries(rig), [
-      { id: 1, what: 'used', method: 'survey', ...surveyed, by: 'survey', corr: false, samples: 15 },
-      { id: 2, what: 'used', method: 'manual', ...near, by: 'http' },
+      { id: 1, what: 'used', provenance: 'surveyed', ...surveyed, by: 'survey', corr: false, samples: 15 },
+      { id: 2, what: 'used', provenance: 'entered', ...near, by: 'http' },
     ])
     const after = await restarted(t, rig)
     await after.until(() => after.arps().length > 0, 25)
@@ -1378,7 +1373,7 @@ t.test('the ledger of references', async (t) => {
     after.base.restart()
     after.base.move(30)
     await after.until(() => after.state() === 'moved', 60)
-    t.match((await entries(after))[2], { id: 3, what: 'moved', method: 'manual', offset: { east: /^3?\d/ } })
+    t.match((await entries(after))[2], { id: 3, what: 'moved', provenance: 'entered', offset: { east: /^3?\d/ } })
   })
 
   t.test('leads back to an entry', async (t) => {
@@ -1388,7 +1383,7 @@ t.test('the ledger of references', async (t) => {
     await rig.until(() => rig.arps().some((arp) => distance(arp, near) < 1e-6), 60)
     await rig.command('start-survey-in')
     await rig.until(isFixed(rig), 60)
-    const back = (id: number) => rig.station.request(`/reference/history/${id}`, { method: 'POST' })
+    const back = (id: number) => rig.station.request(`/positions/${id}`, { method: 'POST' })
     rig.store.failure = 'disk full'
     t.match((await back(1)).json(), { result: 'failed' })
     const { x, y, z } = rig.field('ref.survey') as typeof home
@@ -1474,8 +1469,7 @@ t.test(
           const arps = rig.arps().slice(-each.seconds)
           if (rig.sent.length > before && !arps.every((arp) => chosen.some((one) => distance(arp, one) < 1e-6))) {
             // The surveyed reference may have been replaced by a new one in this step.
-            const used = ((await rig.station.request('/reference/history')).json() as { entries: (typeof home)[] })
-              .entries
+            const used = await historyOf(rig.station)
             if (!arps.every((arp) => used.some((one) => distance(arp, one) < 1e-6)))
               throw new Error('an unknown 1005 left')
           }
@@ -1490,35 +1484,6 @@ t.test(
     )
   },
 )
-
-t.test('the ledger keeps its newest entries', async (t) => {
-  const ledger = new ReferenceHistory(3)
-  const reference = (t: number) =>
-    ({ method: 'survey', arp: home, acc_m: 1, corr: false, t, by: 'survey', samples: 1, elapsed_s: 1 }) as const
-  for (let i = 1; i <= 10; i++) {
-    t.equal(ledger.used(reference(i), i), true)
-    t.equal(ledger.used(reference(i), i), false)
-  }
-  t.match(ledger.entries, [{ id: 8 }, { id: 9 }, { id: 10 }])
-  const restored = new ReferenceHistory(3)
-  restored.restore(JSON.parse(JSON.stringify(ledger.entries)))
-  restored.moved(reference(10), 11, 'it was carried away', { east: 30.001, north: 0, up: 0 })
-  t.match(restored.entries.at(-1), { id: 11, what: 'moved', offset: { east: 30.001 }, evidence: 'it was carried away' })
-  t.equal(restored.find(8), undefined)
-  for (let i = 0; i < 10; i++) {
-    restored.moved(reference(10), 12, 'it was carried away')
-    restored.restore(JSON.parse(JSON.stringify(restored.entries)))
-  }
-  t.equal(restored.entries.at(-1)?.id, 11, 'the same move is entered once')
-  t.equal(restored.used(reference(10), 13), false)
-  restored.moved(reference(10), 14, 'it was carried away')
-  t.equal(restored.entries.at(-1)?.id, 12, 'it was back in between: another move')
-  restored.restore('nonsense')
-  t.equal(restored.entries.length, 3)
-  restored.restore([null, 7, {}, { ...restored.entries[0], x: null }, restored.entries[2]])
-  t.match(restored.entries, [{ id: 12 }], 'what is damaged is left out')
-  t.equal(restored.entries.length, 1)
-})
 
 /** A store whose writes wait, as on a disk that is busy. */
 class BusyStore extends MemoryStore {
@@ -1589,7 +1554,7 @@ t.test('a stored value that is damaged is as if it had never been stored', { ski
   await station.station.stop()
   const { store, base } = station
   const damaged = [5, 'x', [null, 7], {}, { state: 'running', progress: {}, reference: null, entry: 3 }]
-  for (const key of ['survey', 'manual', 'trusted', 'ledger', 'moved']) {
+  for (const key of ['survey', 'manual', 'trusted', 'positions', 'moved']) {
     for (const value of damaged) {
       await store.batch([{ namespace: 'plugin.survey-in', key, value }])
       base.receiver.become({ configured: false })

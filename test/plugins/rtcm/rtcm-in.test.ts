@@ -202,8 +202,8 @@ t.test('a corrected survey-in', { skip: gateOnly }, async (t) => {
     t.equal(rig.base.receiver.corrections[0].length, packet(arpFrame(remoteArp, 9), msmFrame(1074, 0, false, 9)).length)
     await rig.until(() => rig.arps().length > 0, 40)
     t.equal(rig.field('state.want_corr'), 0)
-    const history = (await rig.station.request('/reference/history')).json()
-    t.match(history, { entries: [{ corr: true, source: 'mqtt base/OTHER/drtk' }] })
+    const positions = (await rig.station.request('/positions')).json()
+    t.match(positions, { entries: [{ provenance: 'rtk-averaged', source: 'mqtt base/OTHER/drtk' }] })
   })
 
   t.test('is aborted with the reason when corrections stop for 10 min, and does not become a plain one', async (t) => {

@@ -355,7 +355,7 @@ export class Procedure {
     void store.set('confirmation', undefined)
     const point = target.method === 'survey' ? 'phase-centre' : 'arp'
     judge.trust({ arp: target.arp, stationId: receiver.stationId, point })
-    references.used(target)
+    references.used(target, receiver.stationId)
     integrity.trust(target, anotherAdvice[target.method])
   }
 

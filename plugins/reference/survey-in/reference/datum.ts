@@ -129,7 +129,7 @@ export function announcedReference(reference: Reference, wish: DatumWish): Refer
   const to = announcedAs(at, wish)
   if (to.frame === at.frame && to.epoch === at.epoch) return reference
   const epoch = to.epoch === at.epoch ? reference.datum.epoch : epochText(to.epoch)
-  return { ...reference, arp: roundEcef(to.position), datum: { frame: to.frame, epoch }, determinedIn: reference.datum }
+  return { ...reference, arp: roundEcef(to.position), datum: { frame: to.frame, epoch } }
 }
 
 /**

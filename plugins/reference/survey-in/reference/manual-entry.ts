@@ -2,6 +2,7 @@
 import { type DatumWish, distance, geodeticToEcef, offsetEnu, roundEcef, roundTo } from 'rtk-base/gnss'
 import type { Ecef } from 'rtk-base/services'
 import type { Datum } from './datum.js'
+import type { Provenance } from './reference.js'
 
 /** The change parameters `gnss-ref-manual-*`; null is not set. */
 export interface ManualEntry {
@@ -19,7 +20,7 @@ export interface ManualEntry {
 
 /** The change parameters that make up the reference. */
 export interface ReferenceSettings {
-  manual(): ManualEntry & { acc: number; corr: boolean; datum?: Datum; source?: string }
+  manual(): ManualEntry & { acc: number; corr: boolean; datum?: Datum; provenance?: Provenance; source?: string }
   /** The frame and epoch that references are announced in. */
   announced(): DatumWish
   chosen(): 'manual' | 'survey'

@@ -1,14 +1,13 @@
-/** The available references, the chosen one, and the history of those used. */
+/** The available references, the chosen one, and the list of positions. */
 import { distance, type Enu } from 'rtk-base/gnss'
 import type { Ecef } from 'rtk-base/services'
 import type { ReferenceStore } from '../reference-store.js'
 import type { Surveyor } from '../survey/surveyor.js'
 import { announcedReference, seenAt } from './datum.js'
-import { ReferenceHistory } from './history.js'
 import { agreement_m, manualPosition, type ReferenceSettings } from './manual-entry.js'
 import type { Override } from './override.js'
+import { Positions } from './positions.js'
 import { type Reference, signatureOf } from './reference.js'
-import { SavedPositions } from './saved.js'
 
 /**
  * Effect of a change on the chosen reference. `restated`: the same position of the antenna in other words, e.g. rounded or in another
@@ -17,8 +16,7 @@ import { SavedPositions } from './saved.js'
 export type ReferenceChange = 'none' | 'restated' | 'another'
 
 export class References {
-  readonly history: ReferenceHistory
-  readonly saved = new SavedPositions()
+  readonly positions: Positions
   readonly #settings: ReferenceSettings
   readonly #surveyor: Pick<Surveyor, 'reference'>
   readonly #store: ReferenceStore
@@ -26,15 +24,15 @@ export class References {
   #signature = ''
   #noted: Reference | undefined
 
-  /** @param most entries of the history */
+  /** @param mostEvents of the history */
   constructor(
     settings: ReferenceSettings,
     surveyor: Pick<Surveyor, 'reference'>,
     store: ReferenceStore,
-    most: number,
+    mostEvents: number,
     utc_s: () => number,
   ) {
-    this.history = new ReferenceHistory(most)
+    this.positions = new Positions(mostEvents)
     this.#settings = settings
     this.#surveyor = surveyor
     this.#store = store
@@ -43,8 +41,7 @@ export class References {
 
   /** Restores the stored references. */
   async recall(): Promise<void> {
-    this.history.restore(this.#store.get('ledger'))
-    this.saved.restore(this.#store.get('saved'))
+    this.positions.restore(this.#store.get('positions'))
     await this.noteManual('plugin')
     this.noteChosen()
   }
@@ -60,10 +57,11 @@ export class References {
     const arp = manualPosition(entry)
     if (!arp) return undefined
     const { t = 0, by = 'plugin' } = this.#store.get('manual') ?? {}
-    const { acc: acc_m, corr, datum, source } = entry
+    const { acc: acc_m, corr, datum, provenance, source } = entry
     return {
       ...{ method: 'manual' as const, arp, acc_m, corr, t, by, samples: 0, elapsed_s: 0 },
       ...(datum && { datum }),
+      ...(provenance && { provenance }),
       ...(source && { source }),
     }
   }
@@ -130,8 +128,7 @@ export class References {
 
   /** Durable when it resolves. */
   async confirm(reference: Reference, override: Override): Promise<void> {
-    this.history.confirmed(reference, override)
-    this.#keepHistory()
+    await this.change((positions) => positions.confirmed(reference, override))
     await this.#store.set('override', override)
   }
 
@@ -141,25 +138,20 @@ export class References {
   }
 
   /** RTCM goes out for it. */
-  used(reference: Reference): void {
-    if (this.history.used(reference, this.#utc_s())) this.#keepHistory()
+  used(reference: Reference, stationId: number): void {
+    if (this.positions.used(reference, this.#utc_s(), stationId)) void this.change(() => {})
   }
 
   /** The antenna was found away from the chosen one. */
   moved(evidence: string, offset: Enu | undefined): void {
     const { chosen } = this
-    if (chosen) this.history.moved(chosen, this.#utc_s(), evidence, offset)
-    this.#keepHistory()
+    if (chosen) void this.change((positions, t) => positions.moved(chosen, t, evidence, offset))
   }
 
-  /** Changes the saved positions. Durable when it resolves. @throws RTK_ERR_NOT_FOUND, RTK_ERR_COMMAND_VALUE */
-  async save<T>(change: (saved: SavedPositions, t: number) => T): Promise<T> {
-    const result = change(this.saved, this.#utc_s())
-    await this.#store.set('saved', this.saved.entries)
+  /** Changes the list. Durable when it resolves. @throws RTK_ERR_NOT_FOUND, RTK_ERR_COMMAND_VALUE */
+  async change<T>(change: (positions: Positions, t: number) => T): Promise<T> {
+    const result = change(this.positions, this.#utc_s())
+    await this.#store.set('positions', [...this.positions.entries])
     return result
-  }
-
-  #keepHistory(): void {
-    void this.#store.set('ledger', this.history.entries)
   }
 }

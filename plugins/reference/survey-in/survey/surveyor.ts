@@ -1,39 +1,43 @@
 /** The newest survey-in, running or ended. Stored, so that a restart of the service loses no progress. */
-import type { Ecef, ReceiverFix } from 'rtk-base/services'
-import type { Datum } from '../reference/datum.js'
-import type { Reference } from '../reference/reference.js'
+import { EcefShape } from 'rtk-base/schemas'
+import type { ReceiverFix } from 'rtk-base/services'
+import { type Static, Type } from 'typebox'
+import { Datum } from '../reference/datum.js'
+import { Reference } from '../reference/reference.js'
 import type { AccuracyModel } from './estimator.js'
 import { PlainPosition } from './plain-position.js'
-import { type CorrectionsNow, type SurveyEnd, type SurveyLimits, SurveyRun, type SurveySnapshot } from './survey-run.js'
+import { type CorrectionsNow, type SurveyEnd, type SurveyLimits, SurveyRun, SurveySnapshot } from './survey-run.js'
 
-export type SurveyState = 'none' | 'running' | 'complete' | 'incomplete' | 'aborted'
+const number = Type.Number()
+const count = Type.Number({ minimum: 0 })
 
 /** Stored state of a survey-in. */
-export interface SurveyRecord {
-  state: SurveyState
-  corrected: boolean
-  by: string
+export const SurveyRecord = Type.Object({
+  state: Type.Enum(['none', 'running', 'complete', 'incomplete', 'aborted']),
+  corrected: Type.Boolean(),
+  by: Type.String(),
   /** Undefined before the first epoch. */
-  mean?: Ecef
-  acc_m: number
+  mean: Type.Optional(EcefShape),
+  acc_m: count,
   /** Of a corrected one: the accuracy relative to the source of its corrections. */
-  relative_m?: number
-  needed_m: number
-  elapsed_s: number
-  count: number
+  relative_m: Type.Optional(count),
+  needed_m: count,
+  elapsed_s: count,
+  count,
   /** When it ended, UTC seconds. */
-  t: number
-  allowUse: boolean
-  rtcm: SurveySnapshot['rtcm']
+  t: number,
+  allowUse: Type.Boolean(),
+  rtcm: SurveySnapshot.properties.rtcm,
   /** Why it ended without success. */
-  reason: string
+  reason: Type.String(),
   /** Frame and epoch of its result; undefined if unknown. */
-  datum?: Datum
+  datum: Type.Optional(Datum),
   /** Progress of a running survey-in. */
-  progress?: SurveySnapshot
+  progress: Type.Optional(SurveySnapshot),
   /** The previous surveyed reference: valid until this one can be used. */
-  previous?: Reference
-}
+  previous: Type.Optional(Reference),
+})
+export type SurveyRecord = Static<typeof SurveyRecord>
 
 export const noSurvey: SurveyRecord = {
   state: 'none',

@@ -13,6 +13,18 @@ export const frameNames = [
 ] as const
 export type FrameName = (typeof frameNames)[number]
 
+/** EPSG codes of the three-dimensional geographic systems of the frames. */
+export const epsgCodes: Readonly<Record<FrameName, number>> = {
+  ITRF2020: 9989,
+  ITRF2014: 7912,
+  ETRF2020: 10570,
+  ETRF2014: 8403,
+  ETRF2000: 7931,
+  GDA2020: 7843,
+  'NAD83(2011)': 6319,
+  'NAD83(CSRS)': 4955,
+}
+
 /** Whether the frame moves with a plate, so that coordinates of points on this plate stay valid for decades. */
 export const movesWithPlate = (frame: FrameName): boolean => !frame.startsWith('ITRF')
 

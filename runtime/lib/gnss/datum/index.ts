@@ -1,6 +1,7 @@
 /** Reference frames: positions that are years and continents apart made comparable. */
 export { announcedAs, type DatumWish, type Drift, driftOf, epochNamed, frameNamed } from './announced.js'
 export {
+  epsgCodes,
   type FrameName,
   frameNames,
   frameTexts,

@@ -25,9 +25,9 @@ import { readPosition } from '../../../../plugins/page/dashboard/ui/model/gnss/p
 import {
   antennaOf,
   changeOf,
-  type HistoryEntry,
   historyRows,
-  placeOf,
+  namedPositions,
+  type Position,
   previewOf,
   referenceOf,
   savedOf,
@@ -297,18 +297,24 @@ t.test('positions', async (t) => {
   t.equal(referenceOf(undefined), undefined)
   const surveying = { gnss: { ref: { chosen: 'survey', survey: { ...survey, state: 'running' } } } }
   t.equal(referenceOf(surveying), undefined, 'W2: the mean of a survey-in that runs is no reference')
-  const entry = (id: number, east: number, what: HistoryEntry['what'] = 'used') =>
-    ({ id, what, method: 'survey', ...offsetEnu(here, { east, north: 0, up: 0 }) }) as HistoryEntry
+  const entry = (id: number, east: number, what: Position['events'][number]['what'] = 'used') =>
+    ({
+      ...{ id, provenance: 'surveyed', ...offsetEnu(here, { east, north: 0, up: 0 }) },
+      events: [{ id, what, t: id, by: 'survey' }],
+    }) as unknown as Position
+  const names = ['', 'b', 'a'].map((name) => ({ ...entry(1, 0), name }))
+  t.match(namedPositions(names), [{ name: 'a' }, { name: 'b' }])
+  t.equal(namedPositions(names).length, 2)
   const rows = historyRows([entry(1, 30), entry(2, 0), entry(3, 0, 'moved')], referenceOf(document))
   t.match(
-    rows.map(({ id, isPresent, away_m }) => [id, isPresent, Math.round(away_m ?? -1)]),
+    rows.map(({ event, isPresent, away_m }) => [event.id, isPresent, Math.round(away_m ?? -1)]),
     [
       [3, false, 0],
       [2, true, 0],
       [1, false, 30],
     ],
   )
-  const label = ({ id }: { id: number }) => `No. ${id}`
+  const label = ({ event }: { event: { id: number } }) => `No. ${event.id}`
   const map = referenceMapOf(
     historyRows([entry(1, 30), entry(4, 30), entry(5, -3), entry(2, 0)], referenceOf(document)),
     referenceOf(document),
@@ -377,12 +383,10 @@ t.test('positions', async (t) => {
   )
   const centre = antennaOf({ read, of: 'phase-centre', height_m: 0.07 })
   t.ok(Math.abs(distance(centre, point) - 0.07) < 1e-6, 'the preview lowers a phase centre as the station does')
-  const kept = placeOf({ ...sent, of: 'marker', height_m: 1.5 })
-  t.match(kept, { acc: 0.02, corr: false, frame: 'ETRF2000', epoch: '' })
+  const kept = savedOf(' North ', { ...sent, of: 'marker', height_m: 1.5 })
+  t.match(kept, { name: 'North', acc: 0.02, corr: false, frame: 'ETRF2000', epoch: '' })
   t.ok(Math.abs(ecefToGeodetic(kept).alt - 51.5) < 1e-3, 'the antenna is kept, and not its marker')
-  const row = { ...kept, id: 3, evidence: 'x' }
-  t.strictSame(Object.keys(savedOf(' North ', row)), ['name', 'x', 'y', 'z', 'acc', 'corr', 'frame', 'epoch'])
-  t.match(savedOf(' North ', { x: 1, y: 2, z: 3, acc: 0, corr: true }), { name: 'North', frame: '', epoch: '' })
+  t.strictSame(Object.keys(kept), ['name', 'x', 'y', 'z', 'acc', 'corr', 'frame', 'epoch'])
   t.match(changeOf({ ...sent, read: { kind: 'ecef', point } }), {
     'gnss-ref-manual-x': Number(point.x.toFixed(4)),
     'gnss-ref-manual-lat': null,

@@ -99,13 +99,22 @@ export function referenceMapOf(
   const places: HistoryRow[] = []
   for (const row of rows) {
     const isKnown = [reference, ...places].some((place) => distance(place, row) < same_m)
-    if (row.what === 'used' && !row.isPresent && !isKnown) places.push(row)
+    if (row.event.what === 'used' && !row.isPresent && !isKnown) places.push(row)
   }
   if (places.length === 0) return undefined
   const points = places.map((row): MapPoint => {
     const { east, north } = enu(reference, row)
     const { lat, lon } = ecefToGeodetic(row)
-    return { key: `reference ${row.id}`, name: nameOf(row), kind: 'history', east, north, lat, lon, isFixed: false }
+    return {
+      key: `reference ${row.event.id}`,
+      name: nameOf(row),
+      kind: 'history',
+      east,
+      north,
+      lat,
+      lon,
+      isFixed: false,
+    }
   })
   const far_m = Math.max(leastBetween_m, ...points.map(({ east, north }) => Math.hypot(east, north)))
   const { lat, lon } = ecefToGeodetic(reference)

@@ -10,25 +10,22 @@ import { duration, figure, moment, t, word } from '../i18n/index.js'
 import { enuText, lengthText } from '../i18n/lengths.js'
 import { sentence } from '../i18n/plugin-texts.js'
 import { geoLink } from '../model/gnss/geodesy.js'
-import { type HistoryEntry, type HistoryRow, historyRows, referenceOf } from '../model/gnss/positions.js'
+import { frameText, type HistoryRow, historyRows, namedPositions, referenceOf } from '../model/gnss/positions.js'
 import { PositionForm } from '../parts/forms/position-form.js'
 import { ReferenceMap } from '../parts/map-card.js'
 import { NeighboursCard } from '../parts/neighbours-card.js'
 import { PppCard } from '../parts/ppp-card.js'
 import { RawCard } from '../parts/raw-card.js'
-import { KeepUnderName, loadSaved, SavedList } from '../parts/saved-positions.js'
+import { KeepUnderName, loadPositions, SavedList } from '../parts/saved-positions.js'
 import { place } from '../place.js'
 import { api } from '../station/api.js'
 import { document$ } from '../station/live.js'
 
-const load = async () => (await api.get<{ entries: HistoryEntry[] }>('/reference/history')).entries
-
 /** Which position the base announces, which ones it announced before, and the way back to them. */
 export function PositionsPage() {
   const document = document$.value
-  const history = useLoaded(load)
-  const saved = useLoaded(loadSaved)
-  const again = useCallback(() => void setTimeout(history.again, 2_000), [history.again])
+  const list = useLoaded(loadPositions)
+  const again = useCallback(() => void setTimeout(list.again, 2_000), [list.again])
   if (!document) return <p>{t('app.connecting')}</p>
   return (
     <>
@@ -38,27 +35,30 @@ export function PositionsPage() {
         <p>{t('positions.enterHint')}</p>
         <PositionForm
           done={() => {
+            list.again()
             again()
-            saved.again()
           }}
         />
       </Card>
       <Card title={t('saved.title')}>
-        <Waiting of={saved}>
-          {(places) => <SavedList places={places} reference={referenceOf(document)} again={saved.again} used={again} />}
+        <Waiting of={list}>
+          {(positions) => (
+            <SavedList
+              positions={namedPositions(positions)}
+              reference={referenceOf(document)}
+              again={list.again}
+              used={again}
+            />
+          )}
         </Waiting>
       </Card>
       <PppCard isWanted={place.value.query.has('exact')} used={again} />
       <RawCard />
       <Card title={t('positions.history')}>
-        <Waiting of={history}>
-          {(entries) =>
-            entries.length === 0 ? (
-              <p class="quiet">{t('positions.none')}</p>
-            ) : (
-              <History rows={historyRows(entries, referenceOf(document))} again={again} saved={saved.again} />
-            )
-          }
+        <Waiting of={list}>
+          {(positions) => (
+            <History rows={historyRows(positions, referenceOf(document))} again={again} saved={list.again} />
+          )}
         </Waiting>
       </Card>
     </>
@@ -125,12 +125,13 @@ interface Again {
 }
 
 function History({ rows, again, saved }: { rows: readonly HistoryRow[] } & Again) {
+  if (rows.length === 0) return <p class="quiet">{t('positions.none')}</p>
   return (
     <>
       <ReferenceMap rows={rows} />
       <ol class="reference-history">
         {rows.map((row) => (
-          <Entry key={row.id} row={row} again={again} saved={saved} />
+          <Entry key={row.event.id} row={row} again={again} saved={saved} />
         ))}
       </ol>
     </>
@@ -138,12 +139,13 @@ function History({ rows, again, saved }: { rows: readonly HistoryRow[] } & Again
 }
 
 function Entry({ row, again, saved }: { row: HistoryRow } & Again) {
-  const { id, what, method, acc, samples, elapsed, corr, source, by, evidence, offset, away_m, isPresent } = row
-  const name = `${word('positions.method', method)}, ${moment(row.t)}`
+  const { id, provenance, acc, samples, elapsed, source, event, away_m, isPresent } = row
+  const { what, by, evidence, offset } = event
+  const name = `${row.name || word('positions.provenance', provenance)}, ${moment(event.t)}`
   return (
     <li class={`command${what === 'moved' ? ' moved' : ''}`}>
       <h3>
-        {t(what === 'moved' ? 'positions.moved' : 'positions.used', { id })} · {name}
+        {t(what === 'moved' ? 'positions.moved' : 'positions.used', { id: event.id })} · {name}
         {isPresent && <strong class="badge">{t('positions.isPresent')}</strong>}
       </h3>
       {what === 'moved' && <p>{offset ? enuText(offset) : sentence(evidence ?? '')}</p>}
@@ -153,9 +155,8 @@ function Entry({ row, again, saved }: { row: HistoryRow } & Again) {
           [t('positions.acc'), acc > 0 && lengthText(acc)],
           [t('positions.place'), placeText(row)],
           [t('positions.samples'), samples > 0 && `${figure(samples, 0)} (${duration(elapsed)})`],
-          [t('survey.kind'), method === 'survey' && t(corr ? 'survey.corrected' : 'survey.plain')],
           [t('links.source'), source],
-          [t('survey.frame'), [row.frame, row.epoch].filter(Boolean).join(' ')],
+          [t('survey.frame'), frameText(row)],
           [t('positions.by'), word('positions.by', by)],
         ]}
       />
@@ -170,13 +171,13 @@ function Entry({ row, again, saved }: { row: HistoryRow } & Again) {
             </>
           }
           run={async () => {
-            await change(`/reference/history/${id}`, { method: 'POST' })
+            await change(`/positions/${id}`, { method: 'POST' })
             again()
             return t('positions.sent')
           }}
         />
       )}
-      {what === 'used' && <KeepUnderName place={row} done={saved} />}
+      {what === 'used' && row.name === '' && <KeepUnderName id={id} done={saved} />}
     </li>
   )
 }

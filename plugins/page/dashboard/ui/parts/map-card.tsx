@@ -26,7 +26,7 @@ export function MapCard() {
 
 /** The earlier references around the present one; nothing while there is none. @param rows newest first */
 export function ReferenceMap({ rows }: { rows: readonly HistoryRow[] }) {
-  const map = referenceMapOf(rows, referenceOf(document$.value), ({ id }) => t('positions.used', { id }))
+  const map = referenceMapOf(rows, referenceOf(document$.value), ({ event }) => t('positions.used', { id: event.id }))
   if (!map) return null
   const name = nameOf(document$.value, hello.value?.serial ?? '')
   return (

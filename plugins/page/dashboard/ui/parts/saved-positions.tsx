@@ -7,43 +7,43 @@ import { FigureList } from '../../../../../runtime/lib/page/ui/parts/card.js'
 import { Field } from '../../../../../runtime/lib/page/ui/parts/form/field.js'
 import { figure, moment, t } from '../i18n/index.js'
 import { lengthText } from '../i18n/lengths.js'
-import { type Place, type SavedPlace, savedOf } from '../model/gnss/positions.js'
+import { frameText, type Position, type PositionEntry, savedOf } from '../model/gnss/positions.js'
 import { api } from '../station/api.js'
 import type { Point } from '../station/messages.js'
 
-export const loadSaved = async () => (await api.get<{ entries: SavedPlace[] }>('/reference/saved')).entries
+export const loadPositions = async () => (await api.get<{ entries: Position[] }>('/positions')).entries
 
-export const keepPlace = (name: string, place: Place) => api.send('POST', '/reference/saved', savedOf(name, place))
+export const savePosition = (name: string, entry: PositionEntry) => api.send('POST', '/positions', savedOf(name, entry))
 
 export function SavedList(props: {
-  places: readonly SavedPlace[]
+  positions: readonly Position[]
   reference: Point | undefined
   /** The list changed. */
   again: () => void
   /** One was made the reference. */
   used: () => void
 }) {
-  const { again, places, reference, used } = props
-  if (places.length === 0) return <p class="quiet">{t('saved.none')}</p>
+  const { again, positions, reference, used } = props
+  if (positions.length === 0) return <p class="quiet">{t('saved.none')}</p>
   return (
     <ul class="list">
-      {places.map((place) => (
-        <Saved key={place.id} place={place} reference={reference} again={again} used={used} />
+      {positions.map((position) => (
+        <Saved key={position.id} position={position} reference={reference} again={again} used={used} />
       ))}
     </ul>
   )
 }
 
 function Saved({
-  place,
+  position,
   reference,
   again,
   used,
-}: Omit<Parameters<typeof SavedList>[0], 'places'> & { place: SavedPlace }) {
-  const { acc, epoch, frame, id, name } = place
-  const away_m = reference && distance(place, reference)
-  const { lat, lon, alt } = ecefToGeodetic(place)
-  const url = `/reference/saved/${id}`
+}: Omit<Parameters<typeof SavedList>[0], 'positions'> & { position: Position }) {
+  const { acc, id, name } = position
+  const away_m = reference && distance(position, reference)
+  const { lat, lon, alt } = ecefToGeodetic(position)
+  const url = `/positions/${id}`
   return (
     <li class="command">
       <h3>{name}</h3>
@@ -52,8 +52,8 @@ function Saved({
           [t('positions.away'), away_m !== undefined && lengthText(away_m)],
           [t('positions.acc'), acc > 0 && lengthText(acc)],
           [t('positions.place'), `${lat.toFixed(8)}°, ${lon.toFixed(8)}°, ${figure(alt, 3, 'm')}`],
-          [t('survey.frame'), [frame, epoch].filter(Boolean).join(' ')],
-          [t('saved.when'), moment(place.t)],
+          [t('survey.frame'), frameText(position)],
+          [t('saved.when'), moment(position.t)],
         ]}
       />
       <div class="actions">
@@ -96,13 +96,13 @@ function Saved({
 }
 
 /** A position of the history into the list. */
-export function KeepUnderName({ place, done }: { place: Place; done: () => void }) {
+export function KeepUnderName({ id, done }: { id: number; done: () => void }) {
   return (
     <Named
       summary={t('saved.keep')}
       start=""
       run={async (name) => {
-        await keepPlace(name, place)
+        await api.send('PUT', `/positions/${id}`, { name: name.trim() })
         done()
       }}
     />

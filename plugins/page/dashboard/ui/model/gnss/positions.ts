@@ -1,4 +1,4 @@
-/** The reference history, and the effect of an entered position. Pure. */
+/** The list of positions with its history, and the effect of an entered position. Pure. */
 
 import {
   distance,
@@ -13,28 +13,36 @@ import { hasReference } from '../../../../../../runtime/lib/page/ui/station/set-
 import type { Point } from '../../station/messages.js'
 import type { ReadPosition } from './position-text.js'
 
-export interface HistoryEntry extends Point {
-  id: number
-  what: 'used' | 'moved'
-  method: 'survey' | 'manual'
-  acc: number
-  samples: number
-  elapsed: number
-  corr: boolean
-  frame?: string
-  epoch?: string
-  source?: string
-  determined: number
-  t: number
-  by: string
-  offset?: Enu
-  evidence?: string
+export interface PositionEvent {
+  readonly id: number
+  readonly what: 'used' | 'moved' | 'confirmed'
+  readonly t: number
+  readonly by: string
+  readonly offset?: Enu
+  readonly evidence?: string
 }
 
-export interface HistoryRow extends HistoryEntry {
+/** An entry of `GET /positions`. */
+export interface Position extends Point {
+  readonly id: number
+  /** Empty: it is not saved under a name. */
+  readonly name: string
+  readonly provenance: 'surveyed' | 'rtk-averaged' | 'entered' | 'ppp'
+  readonly acc: number
+  readonly frame: { readonly epsg: number; readonly name: string; readonly epoch: string }
+  readonly source?: string
+  readonly samples: number
+  readonly elapsed: number
+  readonly t: number
+  readonly events: readonly PositionEvent[]
+}
+
+/** A position with one of its events. */
+export interface HistoryRow extends Position {
+  readonly event: PositionEvent
   /** To the reference of now, metres; undefined where there is none. */
   readonly away_m: number | undefined
-  /** The entry is the present reference. */
+  /** It is the present reference. */
   readonly isPresent: boolean
 }
 
@@ -48,21 +56,29 @@ export function referenceOf(document: Json | undefined): (Point & { readonly met
   return { method, x: at('x'), y: at('y'), z: at('z') }
 }
 
-/** Newest first. */
-export function historyRows(entries: readonly HistoryEntry[], reference: (Point & { method: string }) | undefined) {
-  const isReference = (entry: HistoryEntry) =>
-    reference !== undefined && entry.method === reference.method && distance(entry, reference) < same_m
-  const present = entries.filter((entry) => entry.what === 'used' && isReference(entry)).at(-1)
-  return entries
-    .map(
-      (entry): HistoryRow => ({
-        ...entry,
-        away_m: reference && distance(entry, reference),
-        isPresent: entry === present,
-      }),
+/** The events of all positions, newest first. */
+export function historyRows(
+  positions: readonly Position[],
+  reference: (Point & { method: string }) | undefined,
+): HistoryRow[] {
+  const isReference = (position: Position) => {
+    const method = position.provenance === 'entered' || position.provenance === 'ppp' ? 'manual' : 'survey'
+    return reference !== undefined && method === reference.method && distance(position, reference) < same_m
+  }
+  const rows = positions
+    .flatMap((position) =>
+      position.events.map((event) => ({ ...position, event, away_m: reference && distance(position, reference) })),
     )
-    .reverse()
+    .toSorted((a, b) => b.event.id - a.event.id)
+  const present = rows.find((row) => row.event.what === 'used' && isReference(row))
+  return rows.map((row) => ({ ...row, isPresent: row === present }))
 }
+
+/** By name. */
+export const namedPositions = (positions: readonly Position[]): Position[] =>
+  positions.filter(({ name }) => name !== '').toSorted((a, b) => a.name.localeCompare(b.name))
+
+export const frameText = ({ frame: { name, epoch } }: Position): string => [name, epoch].filter(Boolean).join(' ')
 
 /** A decimal comma is accepted. */
 export function numberOf(text: string | undefined): number | undefined {
@@ -94,30 +110,13 @@ export function antennaOf({ read, of, height_m }: Pick<PositionEntry, 'read' | '
   return geodeticToEcef({ ...place, alt: place.alt + (of === 'marker' ? height_m : -height_m) })
 }
 
-/** A position of the antenna reference point, as the list of saved ones has it. */
-export interface Place extends Point {
-  readonly acc: number
-  readonly corr: boolean
-  readonly frame?: string
-  readonly epoch?: string
-}
-
-export interface SavedPlace extends Place {
-  readonly id: number
-  readonly name: string
-  readonly t: number
-}
-
-export function placeOf(entry: PositionEntry): Place {
+/** The body of `POST /positions`: of the antenna reference point. */
+export function savedOf(name: string, entry: PositionEntry) {
   const { x, y, z } = antennaOf(entry)
   const { acc_m: acc, isCorrected: corr, frame, epoch } = entry
-  return { x: round(x, 4), y: round(y, 4), z: round(z, 4), acc, corr, frame: frame.trim(), epoch: epoch.trim() }
+  const place = { x: round(x, 4), y: round(y, 4), z: round(z, 4) }
+  return { name: name.trim(), ...place, acc, corr, frame: frame.trim(), epoch: epoch.trim() }
 }
-
-/** The body of `POST /reference/saved`. */
-export const savedOf = (name: string, { x, y, z, acc, corr, frame = '', epoch = '' }: Place) => ({
-  ...{ name: name.trim(), x, y, z, acc, corr, frame, epoch },
-})
 
 export interface Preview {
   readonly geodetic: Geodetic

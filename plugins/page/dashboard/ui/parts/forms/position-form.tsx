@@ -17,14 +17,13 @@ import {
   liveText,
   numberOf,
   type PositionEntry,
-  placeOf,
   previewOf,
 } from '../../model/gnss/positions.js'
 import { ownAntenna } from '../../station/antennas.js'
 import { api } from '../../station/api.js'
 import { document$ } from '../../station/live.js'
 import { PlaceDrawing } from '../map-card.js'
-import { keepPlace } from '../saved-positions.js'
+import { savePosition } from '../saved-positions.js'
 
 /** A distance beyond which a person must say it twice, metres: the station's own start-up check would not agree. */
 const far_m = 15
@@ -110,7 +109,7 @@ export function PositionForm({ done }: { done: () => void }) {
     if (!entry) return ''
     const { isChosen } = entry
     const name = typed.name.trim()
-    if (name !== '') await keepPlace(name, placeOf(entry))
+    if (name !== '') await savePosition(name, entry)
     if (name === '' || isChosen) await api.change(changeOf(entry))
     setTyped(nothing)
     setChecked(false)
