@@ -128,7 +128,7 @@ export function procedureRoute(ctx: PluginContext, base: ReferenceStation): void
         state: base.state,
         since: base.since_s,
         states: Object.entries(states).map(([name, { status, waits }]) => ({ name, status, waits })),
-        table: table.map(([from, on, to, actions]) => ({ from, on, to, actions })),
+        table,
       }
     },
   })

@@ -66,27 +66,41 @@ t.test('the table of states', async (t) => {
     t.ok(existsSync(path))
     t.ok(readFileSync(path, 'utf8').includes(printed()), `the README does not have:\n${printed()}`)
   })
+  t.test('has each arrow that the README draws', async (t) => {
+    const readme = readFileSync(join(packageRoot(), 'plugins/reference/survey-in/README.md'), 'utf8')
+    const arrows = readme.split('\n').flatMap((line) => {
+      const chain = line.split('─►').map((part) => part.trim().split(' ')[0])
+      return chain.every((name) => name in states) ? chain.slice(1).map((to, at) => [chain[at], to]) : []
+    })
+    t.ok(arrows.length >= 12)
+    for (const [from, to] of arrows)
+      t.ok(
+        table.some((row) => row.from === from && row.to === to) ||
+          table.some((row) => row.from === 'any' && row.to === to),
+        `${from} ─► ${to}`,
+      )
+  })
   t.test('reaches every state, and leaves every one', async (t) => {
     for (const state of Object.keys(states) as State[]) {
       t.ok(
-        table.some(([, , to]) => to === state),
+        table.some(({ to }) => to === state),
         `into ${state}`,
       )
       t.ok(
-        table.some(([from, , to]) => (from === state || from === 'any') && to !== state),
+        table.some(({ from, to }) => (from === state || from === 'any') && to !== state),
         `out of ${state}`,
       )
     }
-    t.equal(new Set(table.map(([from, on]) => `${from} ${on}`)).size, table.length, 'one row for each case')
+    t.equal(new Set(table.map(({ from, on }) => `${from} ${on}`)).size, table.length, 'one row for each case')
   })
   t.test('only trusts where the right 1005 came, and holds on every way out of fixed', async (t) => {
-    for (const [from, on, to, actions] of table) {
+    for (const { from, on, to, actions } of table) {
       if (!actions.includes('trust')) continue
       t.match(`${from}, ${on}, ${to}`, /^(accept, right 1005|verify, nothing changed), fixed$/)
     }
-    for (const on of new Set(table.map(([, event]) => event)) as Set<Event>) {
+    for (const on of new Set(table.map(({ on }) => on)) as Set<Event>) {
       const row = rowOf('fixed', on)
-      if (row && row[2] !== 'fixed') t.ok(row[3].includes('hold'), `fixed: ${on}`)
+      if (row && row.to !== 'fixed') t.ok(row.actions.includes('hold'), `fixed: ${on}`)
     }
   })
 })

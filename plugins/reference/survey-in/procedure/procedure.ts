@@ -168,7 +168,7 @@ export class Procedure {
     const row = rowOf(this.#state, event)
     if (!row) return
     const from = this.#state
-    const [, , to, actions] = row
+    const { to, actions } = row
     // It is not trusted again before a suspicion that is being written was settled.
     if (event !== 'move suspected' && this.#antenna.isSuspected && isPlaced(from) && isPlaced(to)) {
       this.dispatch('move suspected')

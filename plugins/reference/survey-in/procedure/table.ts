@@ -96,100 +96,88 @@ export type Action =
   | 'report move'
   | 'report fault'
 
-export type Row = readonly [from: State | 'any', on: Event, to: State, actions: readonly Action[]]
+/** `same`: the state stays. */
+type Line = readonly [from: State | readonly State[] | 'any', on: Event, to: State | 'same', actions: readonly Action[]]
+
+const away = ['offline', 'stalled', 'identify'] as const
+const toRover = ['hold', 'set rover'] as const
+const toBase = ['hold', 'set base'] as const
 
 /** A row for a state takes precedence over one for `any`. An event without a row changes nothing. */
-export const table: readonly Row[] = [
+const lines: readonly Line[] = [
   ['any', 'port gone', 'offline', ['hold']],
   ['any', 'receiver silent', 'stalled', ['hold']],
-  ['offline', 'receiver heard', 'identify', []],
-  ['stalled', 'receiver heard', 'identify', []],
+  [['offline', 'stalled'], 'receiver heard', 'identify', []],
+  [['identify', 'fault'], 'receiver restarted', 'same', []],
+  ['moved', 'receiver restarted', 'moved', ['set rover']],
+  ['any', 'receiver restarted', 'identify', ['hold']],
 
   ['identify', 'identified', 'identify', ['read mode']],
   ['identify', 'still our base', 'verify', ['hold', 'confirm base']],
-  ['identify', 'not our base', 'configure', ['hold', 'set rover']],
-
+  ['identify', 'not our base', 'configure', toRover],
   ['configure', 'configured', 'acquire', []],
-  ['configure', 'not taken', 'fault', ['report fault']],
   ['acquire', '3D fix', 'initial', ['gather positions']],
   ['initial', 'fix lost', 'acquire', []],
   ['initial', 'nothing to compare', 'survey', ['survey']],
-  ['initial', 'agrees', 'base', ['set base']],
   ['initial', 'survey elsewhere', 'survey', ['report move', 'survey']],
-  ['initial', 'manual elsewhere', 'moved', ['report move']],
-  ['initial', 'move suspected', 'moved', ['report move']],
+  [['initial', 'survey'], 'agrees', 'base', ['set base']],
+  [['initial', 'survey'], 'manual elsewhere', 'moved', ['report move']],
 
-  ['survey', 'survey usable', 'base', ['set base']],
-  ['survey', 'agrees', 'base', ['set base']],
-  ['survey', 'manual elsewhere', 'moved', ['report move']],
+  [['survey', 'idle'], 'survey usable', 'base', ['set base']],
   ['survey', 'survey over', 'configure', ['set rover']],
   ['survey', 'survey failed', 'idle', ['hold']],
   ['survey', 'survey asked for', 'survey', ['survey']],
-  ['survey', 'position confirmed', 'base', ['hold', 'set base']],
-  ['idle', 'survey usable', 'base', ['set base']],
+  [[...away, 'configure', 'acquire', 'initial'], 'survey asked for', 'same', []],
+  ['any', 'survey asked for', 'configure', toRover],
 
   ['base', 'configured', 'accept', []],
-  ['base', 'not taken', 'fault', ['report fault']],
-  ['base', 'antenna unknown', 'configure', ['hold', 'set rover']],
-  ['base', 'move suspected', 'moved', ['hold', 'report move', 'set rover']],
   ['accept', 'right 1005', 'fixed', ['trust']],
-  ['accept', 'wrong 1005', 'base', ['hold', 'set base']],
-  ['accept', 'no 1005', 'base', ['hold', 'set base']],
-  ['accept', 'not taken', 'fault', ['hold', 'report fault']],
-  ['accept', 'observations stopped', 'configure', ['hold', 'set rover']],
-  ['accept', 'antenna unknown', 'configure', ['hold', 'set rover']],
-  ['accept', 'move suspected', 'moved', ['hold', 'report move', 'set rover']],
-
-  ['verify', 'nothing changed', 'fixed', ['trust']],
-  ['verify', 'cannot be verified', 'configure', ['hold', 'set rover']],
-  ['verify', 'not taken', 'configure', ['hold', 'set rover']],
-  ['verify', 'move suspected', 'moved', ['hold', 'report move', 'set rover']],
-
-  ['fixed', 'wrong 1005', 'base', ['hold', 'set base']],
+  [['accept', 'fixed'], 'wrong 1005', 'base', toBase],
+  ['accept', 'no 1005', 'base', toBase],
   ['fixed', '1005 stopped', 'accept', ['hold', 'confirm base']],
-  ['fixed', 'observations stopped', 'configure', ['hold', 'set rover']],
-  ['fixed', 'antenna unknown', 'configure', ['hold', 'set rover']],
-  ['fixed', 'not taken', 'base', ['hold', 'set base']],
-  ['fixed', 'move suspected', 'moved', ['hold', 'report move', 'set rover']],
+  [['accept', 'fixed'], 'observations stopped', 'configure', toRover],
+  ['verify', 'nothing changed', 'fixed', ['trust']],
+  ['verify', 'cannot be verified', 'configure', toRover],
+
+  [['base', 'accept', 'fixed'], 'antenna unknown', 'configure', toRover],
+  [['base', 'accept', 'verify', 'fixed'], 'move suspected', 'moved', ['hold', 'report move', 'set rover']],
+  ['initial', 'move suspected', 'moved', ['report move']],
+  ['moved', 'move suspected', 'moved', ['report move', 'set rover']],
+  ['moved', 'agreed for 10 min', 'base', toBase],
+  [['moved', 'survey'], 'position confirmed', 'base', toBase],
+
+  [['configure', 'base'], 'not taken', 'fault', ['report fault']],
+  ['accept', 'not taken', 'fault', ['hold', 'report fault']],
+  ['verify', 'not taken', 'configure', toRover],
+  ['fixed', 'not taken', 'base', toBase],
+  ['moved', 'not taken', 'moved', ['set rover']],
+  ['fault', 'try again', 'identify', []],
 
   ['base', 'output changed', 'base', ['set base']],
-  ['accept', 'output changed', 'base', ['hold', 'set base']],
-  ['verify', 'output changed', 'configure', ['hold', 'set rover']],
-  ['fixed', 'output changed', 'base', ['hold', 'set base']],
-
-  ['offline', 'constellations changed', 'offline', []],
-  ['stalled', 'constellations changed', 'stalled', []],
-  ['identify', 'constellations changed', 'identify', []],
-  ['idle', 'constellations changed', 'idle', ['set rover']],
-  ['moved', 'constellations changed', 'moved', ['set rover']],
-  ['any', 'constellations changed', 'configure', ['hold', 'set rover']],
-
-  ['moved', 'agreed for 10 min', 'base', ['hold', 'set base']],
-  ['moved', 'move suspected', 'moved', ['report move', 'set rover']],
-  ['moved', 'position confirmed', 'base', ['hold', 'set base']],
-  ['moved', 'receiver restarted', 'moved', ['set rover']],
-  ['moved', 'not taken', 'moved', ['set rover']],
-
-  ['fault', 'try again', 'identify', []],
-  ['fault', 'receiver restarted', 'fault', []],
-
-  ['identify', 'receiver restarted', 'identify', []],
-  ['any', 'receiver restarted', 'identify', ['hold']],
-
-  ['offline', 'reference changed', 'offline', []],
-  ['stalled', 'reference changed', 'stalled', []],
-  ['identify', 'reference changed', 'identify', []],
-  ['any', 'reference changed', 'configure', ['hold', 'set rover']],
-  ['offline', 'survey asked for', 'offline', []],
-  ['stalled', 'survey asked for', 'stalled', []],
-  ['identify', 'survey asked for', 'identify', []],
-  ['configure', 'survey asked for', 'configure', []],
-  ['acquire', 'survey asked for', 'acquire', []],
-  ['initial', 'survey asked for', 'initial', []],
-  ['any', 'survey asked for', 'configure', ['hold', 'set rover']],
+  [['accept', 'fixed'], 'output changed', 'base', toBase],
+  ['verify', 'output changed', 'configure', toRover],
+  [away, 'constellations changed', 'same', []],
+  [['idle', 'moved'], 'constellations changed', 'same', ['set rover']],
+  ['any', 'constellations changed', 'configure', toRover],
+  [away, 'reference changed', 'same', []],
+  ['any', 'reference changed', 'configure', toRover],
 ]
 
-const rows = new Map<string, Row>(table.map((row) => [`${row[0]} ${row[1]}`, row]))
+export interface Row {
+  readonly from: State | 'any'
+  readonly on: Event
+  readonly to: State
+  readonly actions: readonly Action[]
+}
+
+const statesOf = (from: Line[0]): readonly (State | 'any')[] => (typeof from === 'string' ? [from] : from)
+
+/** One row for each state and event. */
+export const table: readonly Row[] = lines.flatMap(([names, on, to, actions]) =>
+  statesOf(names).map((from) => ({ from, on, to: to === 'same' ? (from as State) : to, actions })),
+)
+
+const rows = new Map(table.map((row) => [`${row.from} ${row.on}`, row]))
 
 /** The row that an event finds in a state; undefined when nothing happens. */
 export function rowOf(state: State, event: Event): Row | undefined {
@@ -199,6 +187,7 @@ export function rowOf(state: State, event: Event): Row | undefined {
 /** The tables of the README. */
 export function printed(): string {
   const line = (...cells: string[]) => `| ${cells.join(' | ')} |`
+  const cell = (name: State | 'any' | 'same') => (name === 'any' || name === 'same' ? name : `\`${name}\``)
   return [
     line('state', 'shown as', 'waits'),
     line('---', '---', '---'),
@@ -206,8 +195,8 @@ export function printed(): string {
     '',
     line('state', 'event', 'next state', 'actions'),
     line('---', '---', '---', '---'),
-    ...table.map(([from, on, to, actions]) =>
-      line(from === 'any' ? 'any' : `\`${from}\``, on, `\`${to}\``, actions.join(', ') || 'none'),
+    ...lines.map(([from, on, to, actions]) =>
+      line(statesOf(from).map(cell).join(', '), on, cell(to), actions.join(', ') || 'none'),
     ),
   ].join('\n')
 }

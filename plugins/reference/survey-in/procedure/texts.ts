@@ -132,6 +132,24 @@ export const isStillWrong = (event: Event): boolean =>
 
 export const checkedFirst = 'the reference is checked first'
 
+const notAvailable = 'the receiver is not available'
+const reasons: Partial<Record<Event, string>> = {
+  'port gone': notAvailable,
+  'receiver silent': notAvailable,
+  'receiver restarted': 'the receiver restarted: its reference is checked again',
+  'still our base': 'the output of the receiver is verified first',
+  'reference changed': 'another reference was chosen: it is checked first',
+  'output changed': 'the receiver gets another station ID or other RTCM messages',
+  'constellations changed': 'the receiver starts with other constellations: the reference is checked again',
+  'survey over': 'the survey-in has ended: the reference is checked first',
+  'survey failed': 'the survey-in failed, and there is no other reference',
+  'survey asked for': 'a survey-in was started',
+  'agreed for 10 min': 'the antenna is back: the reference is checked first',
+  'position confirmed': 'a person confirmed the position: it is checked first',
+  'observations stopped': 'the receiver sends no observations: the reference is checked again',
+  '1005 stopped': 'the receiver sends no 1005',
+}
+
 /**
  * Why the gate was closed.
  * @param evidence that the antenna was moved, or may have been
@@ -139,42 +157,9 @@ export const checkedFirst = 'the reference is checked first'
  */
 export function holdReason(event: Event, evidence: string, base: { trouble: string; difference: string }): string {
   const { trouble, difference } = base
-  switch (event) {
-    case 'move suspected':
-      return movedText(undefined, evidence)
-    case 'port gone':
-    case 'receiver silent':
-      return 'the receiver is not available'
-    case 'receiver restarted':
-      return 'the receiver restarted: its reference is checked again'
-    case 'still our base':
-      return 'the output of the receiver is verified first'
-    case 'reference changed':
-      return 'another reference was chosen: it is checked first'
-    case 'output changed':
-      return 'the receiver gets another station ID or other RTCM messages'
-    case 'constellations changed':
-      return 'the receiver starts with other constellations: the reference is checked again'
-    case 'survey over':
-      return 'the survey-in has ended: the reference is checked first'
-    case 'agreed for 10 min':
-      return 'the antenna is back: the reference is checked first'
-    case 'not our base':
-    case 'cannot be verified':
-      return difference ? `${difference}; ${checkedFirst}` : checkedFirst
-    case 'survey failed':
-      return 'the survey-in failed, and there is no other reference'
-    case 'survey asked for':
-      return 'a survey-in was started'
-    case 'position confirmed':
-      return 'a person confirmed the position: it is checked first'
-    case 'observations stopped':
-      return 'the receiver sends no observations: the reference is checked again'
-    case 'antenna unknown':
-      return `${evidence}: the reference is checked again`
-    case '1005 stopped':
-      return 'the receiver sends no 1005'
-    default:
-      return trouble
-  }
+  if (event === 'move suspected') return movedText(undefined, evidence)
+  if (event === 'antenna unknown') return `${evidence}: the reference is checked again`
+  if (event === 'not our base' || event === 'cannot be verified')
+    return difference ? `${difference}; ${checkedFirst}` : checkedFirst
+  return reasons[event] ?? trouble
 }

@@ -238,7 +238,7 @@ t.test('links', async (t) => {
 })
 
 t.test('the procedure', async (t) => {
-  const rows = table.map(([from, on, to]) => ({ from, on, to }))
+  const rows = table.map(({ from, on, to }) => ({ from, on, to }))
   const list = Object.entries(states).map(([name, { status, waits }]) => ({ name, status, waits }))
   const { boxes } = layout(list.map(({ name }) => name))
   const places = boxes.map(({ x, y }) => `${x} ${y}`)
