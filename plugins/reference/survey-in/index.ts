@@ -1,5 +1,5 @@
 import { roundTo } from 'rtk-base/gnss'
-import { type Action, definePlugin, type Source } from 'rtk-base/plugin'
+import { type Action, type ActionReturn, definePlugin, type Source } from 'rtk-base/plugin'
 import {
   correctionStatus,
   integrity,
@@ -49,7 +49,7 @@ export default definePlugin({
 
     const action = (
       row: Omit<Action<Record<never, never>>, 'run'>,
-      run: (source: Source) => string | Promise<string>,
+      run: (source: Source) => ActionReturn | Promise<ActionReturn>,
     ) =>
       ctx.action({
         ...row,

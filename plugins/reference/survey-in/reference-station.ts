@@ -1,6 +1,12 @@
 /** The reference and its procedure for other plugins: the service, the commands, and the state that survives a receiver and a restart. */
-import { type Drift, decimalYear, driftOf, epochNamed, frameNamed, receiverStatus } from 'rtk-base/gnss'
-import { type EventSource, type PluginContext, type Event as PluginEvent, unavailable } from 'rtk-base/plugin'
+import { type Drift, receiverStatus } from 'rtk-base/gnss'
+import {
+  type ActionReturn,
+  type EventSource,
+  type PluginContext,
+  type Event as PluginEvent,
+  unavailable,
+} from 'rtk-base/plugin'
 import {
   type ChosenReference,
   device,
@@ -19,32 +25,18 @@ import type { Parameters } from './parameters.js'
 import { Procedure, ProcedureSnapshot } from './procedure/procedure.js'
 import { Reports } from './procedure/reports.js'
 import { type State, states } from './procedure/table.js'
-import {
-  confirmedReason,
-  confirmedText,
-  doubtValues,
-  driftValues,
-  frameValues,
-  sameReferenceText,
-  stoppedReason,
-  stoppedText,
-  untransformedValues,
-} from './procedure/texts.js'
-import { datedPosition, differs, isUndeclared, surveyDatum } from './reference/datum.js'
-import { type Override, overrideOf, whereText } from './reference/override.js'
-import { type Reference, signatureOf } from './reference/reference.js'
+import { doubtValues, sameReferenceText, stoppedReason, stoppedText } from './procedure/texts.js'
+import { isUndeclared, surveyDatum } from './reference/datum.js'
+import { driftOfReference, driftTrouble, frameTrouble } from './reference/frame-reports.js'
+import type { Override } from './reference/override.js'
+import type { Reference } from './reference/reference.js'
 import { References } from './reference/references.js'
 import { ReferenceStore } from './reference-store.js'
 import { CorrectionInput } from './survey/correction-input.js'
 import { SurveySnapshot } from './survey/survey-run.js'
 import { Surveyor, type SurveyRecord } from './survey/surveyor.js'
 
-/** Rovers of centimetres notice it. */
-const mostDrift_m = 0.02
 const driftEvery_ms = 3_600_000
-const check_ms = 1_000
-/** A move that was not reported for so long is over, at any usual interval of observations. */
-const reported_ms = 6_000
 
 /** State handed over to the next instance on a reload. */
 export const Snapshot = Type.Object({
@@ -72,7 +64,6 @@ export class ReferenceStation implements ProcedureStatus {
   #shownStatus = ''
   /** The start-up check waits for a position without corrections. */
   #awaitsPlain: boolean = false
-  #moveHeard_ms = Number.NEGATIVE_INFINITY
 
   constructor(ctx: PluginContext, options: SurveyInOptions, parameters: Parameters) {
     this.#ctx = ctx
@@ -176,9 +167,6 @@ export class ReferenceStation implements ProcedureStatus {
     await this.#recall(before)
     integrity.open(this.#store)
     this.#integrity = integrity
-    this.#ctx.on(integrity.onEvidence, ({ moved }) => {
-      if (moved) this.#moveHeard_ms = this.#ctx.clock.monotonic()
-    })
     this.#ctx.on(integrity.onDoubt, (comparison) => this.#doubts(comparison))
     const { surveyor, references } = this
     // Not sooner: from here on the verdict of the previous instance has no time limit.
@@ -192,7 +180,6 @@ export class ReferenceStation implements ProcedureStatus {
     )
     this.#procedure.start(before)
     this.#ctx.timers.every(driftEvery_ms, () => this.compareDrift())
-    this.#ctx.timers.every(check_ms, () => void this.#checkConfirmation())
   }
 
   async stop(reason: 'reload' | 'remove' | 'shutdown'): Promise<Snapshot | undefined> {
@@ -234,39 +221,20 @@ export class ReferenceStation implements ProcedureStatus {
     this.compareFrames()
   }
 
-  /** Reports a corrected survey-in whose frame differs from the intended frame of the reference. */
   compareFrames(): void {
-    const { state, corrected, datum } = this.surveyor.record
-    const runs = state === 'running'
-    const { chosen } = this.references
-    const used = runs ? corrected && datum : chosen?.method === 'survey' && chosen.corr && chosen.datum
-    const { announced } = this.#parameters
-    const { frame } = announced()
-    const wanted = frame ? { frame, epoch: '' } : this.#parameters.datum.wanted()
-    const isTransformed = frame !== undefined && used && frameNamed(used.frame) && epochNamed(used.epoch) !== undefined
-    if (used && !isTransformed && differs(used, wanted))
-      this.#reports.while('gnss-reference-frame', frameValues(used, wanted, runs))
-    else if (frame && !runs && chosen?.method === 'manual' && chosen.datum?.frame !== frame)
-      this.#reports.while('gnss-reference-frame', untransformedValues(chosen.datum, frame))
-    else this.#reports.while('gnss-reference-frame', undefined)
+    const { announced, datum } = this.#parameters
+    const wish = { announced: announced(), wanted: datum.wanted() }
+    this.#reports.while('gnss-reference-frame', frameTrouble(this.surveyor.record, this.references.chosen, wish))
     this.compareDrift()
   }
 
-  /** Rate and size of the drift of the announced coordinates; undefined: their frame, the plate or the time is not known. */
   get drift(): Drift | undefined {
-    const { chosen } = this.references
-    const at = chosen && datedPosition(chosen)
-    const utc_s = this.#utc_s()
-    return at && utc_s > 0 ? driftOf(at, this.#parameters.announced().plate, decimalYear(utc_s * 1000)) : undefined
+    return driftOfReference(this.references.chosen, this.#parameters.announced(), this.#utc_s())
   }
 
-  /** Reports coordinates that the plate has carried too far. An epoch that a person chose is meant to stay. */
   compareDrift(): void {
-    const { drift } = this
-    const { chosen } = this.references
-    const isMeant = this.#parameters.announced().epoch !== undefined
-    const isFar = drift !== undefined && !isMeant && drift.since_m >= mostDrift_m
-    this.#reports.while('gnss-reference-drift', isFar && chosen?.datum ? driftValues(chosen.datum, drift) : undefined)
+    const trouble = driftTrouble(this.references.chosen, this.#parameters.announced(), this.drift)
+    this.#reports.while('gnss-reference-drift', trouble)
   }
 
   #doubts(comparison: PositionComparison | undefined): void {
@@ -321,64 +289,12 @@ export class ReferenceStation implements ProcedureStatus {
     return 'the incomplete survey-in is the surveyed reference'
   }
 
-  /**
-   * A person says that the antenna is at the reference, against the evidence. Without a position it is checked later.
-   * @param by surface of the command @returns what follows; durable when it resolves
-   * @throws RTK_ERR_UNAVAILABLE where no move is reported
-   */
-  async confirmPosition(by: string): Promise<string> {
+  /** @param by surface of the command @returns what follows @throws RTK_ERR_UNAVAILABLE where no move is reported */
+  async confirmPosition(by: string): Promise<ActionReturn> {
     this.#mustApply()
-    const { chosen } = this.references
-    const integrity = this.#integrity
-    if (!integrity || !chosen || !this.#isElsewhere)
-      throw unavailable('there is nothing to confirm: the station does not report a move')
-    await this.#store.set('confirmation', { reference: signatureOf(chosen), t: this.#utc_s(), by })
-    const done = await this.#checkConfirmation()
-    if (done) return done
-    const { needed_m } = integrity
-    if (this.state === 'moved') this.#reports.while('gnss-moved', { confirmed: true, needed_m })
-    return confirmedText(needed_m)
-  }
-
-  /** The station reports that the antenna is not at its reference. */
-  get #isElsewhere(): boolean {
-    return this.state === 'moved' || (this.state === 'survey' && this.#reports.stands('gnss-reference-moved'))
-  }
-
-  /** Called every second. @returns what follows, as text; undefined: there is nothing to check, or no position yet */
-  async #checkConfirmation(): Promise<string | undefined> {
-    const confirmation = this.#store.get('confirmation')
-    const { chosen } = this.references
-    const integrity = this.#integrity
-    if (!confirmation || !chosen || !integrity || !this.#isElsewhere) return undefined
-    const { by, t } = confirmation
-    if (confirmation.reference !== signatureOf(chosen)) {
-      await this.#store.set('confirmation', undefined)
-      return undefined
-    }
-    // The move is reported for some seconds, and would be suspected again.
-    const isReported = this.#ctx.clock.monotonic() - this.#moveHeard_ms < reported_ms
-    const live = isReported ? undefined : integrity.position
-    if (!live) return undefined
-    const comparison = integrity.compare(live, chosen)
-    const isAccurate = live.acc_m <= integrity.needed_m
-    // Later starts are compared with it.
-    if (comparison.agrees !== true && !isAccurate) return undefined
-    const { text: evidence = '', move } = integrity.suspicion ?? {}
-    const override = overrideOf(chosen, { live, comparison, move }, { by, t, evidence })
-    const where = whereText(comparison, move)
-    this.#ctx.log.warn({ by }, `the reference was confirmed; ${where}`)
-    if (isAccurate) integrity.notePosition()
-    integrity.settle()
-    for (const report of ['gnss-reference-moved', 'gnss-survey'] as const) this.#reports.while(report, undefined)
-    this.surveyor.asked = undefined
-    this.surveyor.abort(confirmedReason)
-    const stored = this.references.confirm(chosen, override)
-    const cleared = (['elsewhere', 'confirmation'] as const).map((name) => this.#store.set(name, undefined))
-    await Promise.all([stored, ...cleared])
-    this.references.noteChosen()
-    this.#procedure?.dispatch('position confirmed')
-    return `the reference is used again; ${where}`
+    const answer = await this.#procedure?.confirmation.request(by)
+    if (!answer) throw unavailable('there is nothing to confirm: the station does not report a move')
+    return answer
   }
 
   /**

@@ -15,6 +15,7 @@ import {
 import { type Static, Type } from 'typebox'
 import { Reference } from '../reference/reference.js'
 import { AntennaCheck, type AntennaCheckDeps } from './antenna-check.js'
+import { Confirmation } from './confirmation.js'
 import { ReceiverAdapter } from './receiver-adapter.js'
 import { ReportsSnapshot } from './reports.js'
 import { SurveyStep, type SurveyStepDeps } from './survey-step.js'
@@ -53,6 +54,7 @@ type Deps = AntennaCheckDeps & SurveyStepDeps & { receiver: Receiver }
 
 export class Procedure {
   readonly survey: SurveyStep
+  readonly confirmation: Confirmation
   readonly #deps: Deps
   readonly #receiver: ReceiverAdapter
   readonly #antenna: AntennaCheck
@@ -75,6 +77,11 @@ export class Procedure {
     this.#receiver = new ReceiverAdapter(deps.ctx, deps.receiver, dispatch)
     this.#antenna = new AntennaCheck(deps, () => isPlaced(this.#state) && this.dispatch('move suspected'))
     this.survey = new SurveyStep(deps, dispatch)
+    this.confirmation = new Confirmation(
+      deps,
+      () => this.#state,
+      () => dispatch('position confirmed'),
+    )
   }
 
   get state(): State {
@@ -242,6 +249,7 @@ export class Procedure {
   }
 
   #heardEvidence(evidence: MoveEvidence): void {
+    this.confirmation.heardEvidence(evidence)
     if (this.#state === 'survey') this.survey.heardEvidence(evidence)
     this.#dispatchIf(this.#antenna.heard(evidence, this.#state))
   }
@@ -264,6 +272,7 @@ export class Procedure {
     this.#compare()
     this.#dispatchIf(this.#eventOfSecond(this.#now_ms()))
     reports.second(this.#state, integrity.needed_m, integrity.position?.acc_m)
+    void this.confirmation.check()
     this.#showStatus()
   }
 

@@ -1,7 +1,6 @@
 /** For people: the values of the standing errors, reasons for a closed gate, and advice. */
-import { type Drift, moveValues, roundTo } from 'rtk-base/gnss'
+import { moveValues, roundTo } from 'rtk-base/gnss'
 import type { AntennaMove, ErrorValues, PositionComparison } from 'rtk-base/services'
-import { type Datum, datumText } from '../reference/datum.js'
 import type { Reference } from '../reference/reference.js'
 import type { SurveyEnd } from '../survey/survey-run.js'
 import { type Event, type State, states } from './table.js'
@@ -46,25 +45,6 @@ export const correctionsValues = (
 ): ErrorValues => ({
   ...{ own: source === '', source, distance_m: roundTo(distance_m, 1) },
   ...{ _distance: distance_m.toFixed(1), _offset: text },
-})
-
-/** @param used frame of the corrections @param runs the survey-in is still running */
-export const frameValues = (used: Datum, wanted: Datum, runs: boolean): ErrorValues => ({
-  runs,
-  used: datumText(used),
-  wanted: datumText(wanted),
-})
-
-/** @param used of an entered position; undefined: nobody entered it */
-export function untransformedValues(used: Datum | undefined, announced: string): ErrorValues {
-  const given = used?.frame ? datumText(used) : ''
-  return { used: given, wanted: announced, entered: true, _used: given || 'an unknown frame' }
-}
-
-export const driftValues = (datum: Datum, { rate_m, since_m }: Drift): ErrorValues => ({
-  datum: datumText(datum),
-  since: (since_m * 100).toFixed(1),
-  rate: (rate_m * 1000).toFixed(0),
 })
 
 /** @param count epochs used @param returns to the previous reference */
@@ -116,10 +96,6 @@ export function heldValues(
   const back = isShown ? '; RTCM resumes automatically when positions show for 10 min that the antenna is back' : ''
   return { method, returns: isShown, ...values, _move: move, _back: back }
 }
-
-/** The answer to a confirmation that comes before the receiver's first position. @param needed_m the required accuracy */
-export const confirmedText = (needed_m: number): string =>
-  `a person confirmed the position: it is checked as soon as the receiver has one that is accurate to ${needed_m} m, and no RTCM is sent before; nothing more is to be done`
 
 export const confirmedReason = 'a person confirmed the former position'
 

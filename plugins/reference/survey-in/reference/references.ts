@@ -20,7 +20,7 @@ export class References {
   readonly #settings: ReferenceSettings
   readonly #surveyor: Pick<Surveyor, 'reference'>
   readonly #store: ReferenceStore
-  readonly #utc_s: () => number
+  readonly utc_s: () => number
   #signature = ''
   #noted: Reference | undefined
 
@@ -36,7 +36,7 @@ export class References {
     this.#settings = settings
     this.#surveyor = surveyor
     this.#store = store
-    this.#utc_s = utc_s
+    this.utc_s = utc_s
   }
 
   /** Restores the stored references. */
@@ -84,7 +84,7 @@ export class References {
   #announced(reference: Reference): Reference {
     const wish = this.#settings.announced()
     const announced = announcedReference(reference, wish)
-    const seen = seenAt(announced, wish, this.#utc_s())
+    const seen = seenAt(announced, wish, this.utc_s())
     return seen ? { ...announced, seenAt: seen } : announced
   }
 
@@ -94,7 +94,7 @@ export class References {
     const before = this.#store.get('manual')
     const isSet = manualPosition(this.#settings.manual()) !== undefined
     if (before ? before.entry === entry : !isSet) return
-    await this.#store.set('manual', { entry, t: this.#utc_s(), by })
+    await this.#store.set('manual', { entry, t: this.utc_s(), by })
   }
 
   /** Stores the current chosen reference. @returns how it differs from the stored one */
@@ -139,7 +139,7 @@ export class References {
 
   /** RTCM goes out for it. */
   used(reference: Reference, stationId: number): void {
-    if (this.positions.used(reference, this.#utc_s(), stationId)) void this.change(() => {})
+    if (this.positions.used(reference, this.utc_s(), stationId)) void this.change(() => {})
   }
 
   /** The antenna was found away from the chosen one. */
@@ -150,7 +150,7 @@ export class References {
 
   /** Changes the list. Durable when it resolves. @throws RTK_ERR_NOT_FOUND, RTK_ERR_COMMAND_VALUE */
   async change<T>(change: (positions: Positions, t: number) => T): Promise<T> {
-    const result = change(this.positions, this.#utc_s())
+    const result = change(this.positions, this.utc_s())
     await this.#store.set('positions', [...this.positions.entries])
     return result
   }
