@@ -1347,14 +1347,14 @@ t.test('the first two wrong 1005 are of the mode before; a base that is fixed se
   for (const [what, last] of [
     ['once', again],
     ['twice', again],
-    ['three times: it does not take it', 'not taken'],
+    ['three times: it does not take it', 'not accepted'],
     ['and counts anew', again],
   ] as const) {
     base.begin()
     t.same(rounds(), [open, open, last], what)
   }
   base.trusted()
-  for (const last of [again, again, 'not taken']) {
+  for (const last of [again, again, 'not accepted']) {
     base.begin()
     t.same(rounds(), [open, open, last], 'a base that was trusted has three again')
   }
@@ -1388,7 +1388,7 @@ t.test('a right 1005 is waited for 15 s, or three intervals, of flowing RTCM', a
   t.same(wait(none, 2_000, 2_000), [17_000, 'no 1005'])
   t.equal(none.trouble, 'the receiver sends RTCM without a 1005')
   t.same(wait(none, 20_000, 18_000), [35_000, 'no 1005'], 'from when it is waited for')
-  t.same(wait(none, 36_000, 50_000), [65_000, 'not taken'], 'from when RTCM flows again; the third time')
+  t.same(wait(none, 36_000, 50_000), [65_000, 'not accepted'], 'from when RTCM flows again; the third time')
   t.same(wait(baseWatch(1, 10), 0, 0), [30_000, 'no 1005'])
   const one = baseWatch()
   t.same(
@@ -1404,7 +1404,7 @@ t.test('a right 1005 is waited for 15 s, or three intervals, of flowing RTCM', a
   t.equal(one.trouble, 'the receiver sends RTCM without a 1005')
   one.heard(arp(33_000, at(1)), 'fixed')
   one.begin()
-  t.equal(one.waits(0, 37_999), 'not taken')
+  t.equal(one.waits(0, 37_999), 'not accepted')
   t.equal(one.difference, '', 'that was of the step before')
 })
 

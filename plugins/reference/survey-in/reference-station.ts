@@ -26,7 +26,7 @@ import { Procedure, ProcedureSnapshot } from './procedure/procedure.js'
 import { Reports } from './procedure/reports.js'
 import { type State, states } from './procedure/table.js'
 import { doubtValues, sameReferenceText, stoppedReason, stoppedText } from './procedure/texts.js'
-import { isUndeclared, surveyDatum } from './reference/datum.js'
+import { surveyDatum } from './reference/datum.js'
 import { driftOfReference, driftTrouble, frameTrouble } from './reference/frame-reports.js'
 import type { Override } from './reference/override.js'
 import type { Reference } from './reference/reference.js'
@@ -184,11 +184,11 @@ export class ReferenceStation implements ProcedureStatus {
 
   async stop(reason: 'reload' | 'remove' | 'shutdown'): Promise<Snapshot | undefined> {
     this.surveyor.pause()
-    const left = await this.#procedure?.stop(reason)
+    const snapshot = await this.#procedure?.stop(reason)
     await this.#store.flush()
     const progress = this.surveyor.run?.snapshot()
     const { asked } = this.surveyor
-    return left && { ...left, ...(progress && { progress }), ...(asked !== undefined && { asked }) }
+    return snapshot && { ...snapshot, ...(progress && { progress }), ...(asked !== undefined && { asked }) }
   }
 
   /** Restores the stored state and that of the previous instance. */
@@ -214,7 +214,7 @@ export class ReferenceStation implements ProcedureStatus {
   #keep(record: SurveyRecord): void {
     void this.#store.set('survey', record)
     const { state, corrected, datum } = record
-    if (state === 'complete' && corrected && datum && isUndeclared(datum) && this.#parameters.datum.wanted().frame)
+    if (state === 'complete' && corrected && datum?.frame === '' && this.#parameters.datum.wanted().frame)
       this.#ctx.log.warn(
         'the frame of the corrections is not declared (gnss-recvrtcm-frame): the surveyed reference is in that frame, which may differ from gnss-ref-frame',
       )
@@ -335,7 +335,7 @@ export class ReferenceStation implements ProcedureStatus {
 
   /** @param isDoubted the same reference is checked again */
   #referenceMayHaveChanged(isDoubted = false): void {
-    const { noted } = this.references
+    const { lastChosen } = this.references
     const change = this.references.noteChosen()
     // To state the same position again is no evidence that the antenna is at it, and no confirmation of a person.
     if (change !== 'another' && this.#integrity?.suspicion) {
@@ -343,23 +343,23 @@ export class ReferenceStation implements ProcedureStatus {
       return
     }
     if (change === 'none' && !isDoubted) return
-    const left = this.#store.get('left')
-    this.#leave(noted)
+    const abandoned = this.#store.get('abandoned')
+    this.#abandon(lastChosen)
     this.#integrity?.settle()
     this.#reports.while('gnss-survey', undefined)
     if (this.references.chosenMethod === 'manual') this.surveyor.abort('another reference was chosen')
     this.#procedure?.dispatch('reference changed')
-    if (!left || !this.references.isAt(left.arp, left.t)) return
-    if (this.#store.get('left') === left) void this.#store.set('left', undefined)
-    void this.#suspectAgain(left)
+    if (!abandoned || !this.references.isAt(abandoned.arp, abandoned.t)) return
+    if (this.#store.get('abandoned') === abandoned) void this.#store.set('abandoned', undefined)
+    void this.#suspectAgain(abandoned)
   }
 
   /** A new reference ends a suspicion, not the move away from the previous one. */
-  #leave(reference: Reference | undefined): void {
+  #abandon(reference: Reference | undefined): void {
     const { move, size_m, text } = this.#integrity?.suspicion ?? {}
     if (!reference || text === undefined) return
     const size = size_m !== undefined && Number.isFinite(size_m) ? { distance_m: size_m } : {}
-    void this.#store.set('left', {
+    void this.#store.set('abandoned', {
       arp: reference.arp,
       t: this.#utc_s(),
       evidence: text,

@@ -26,7 +26,7 @@ const shapes = {
    * A reference that was given up for another one while a move away from it was suspected, and what was seen: the antenna is as far from
    * it as before when it is chosen again.
    */
-  left: Type.Object({
+  abandoned: Type.Object({
     arp: EcefShape,
     t: utc_s,
     evidence: text,

@@ -508,7 +508,7 @@ t.test('corrections come, are used, and stop', { skip: gateOnly }, async (t) => 
       survey: {
         ...atTruth(rig, 0.1),
         corr: true,
-        frame: 'frame of the correction source',
+        frame: '',
         epoch: '',
         state: 'running',
         acc: between(1, 4),

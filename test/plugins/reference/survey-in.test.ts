@@ -1362,9 +1362,9 @@ t.test('the phase centre and the frame of a reference', { skip: gateOnly }, asyn
     t.strictSame(after.errors(), [], 'another reference is chosen')
   })
 
-  t.test('without a word of the corrections the list says whose frame it is', async (t) => {
+  t.test('without a word of the corrections the frame is not known, and the log says so', async (t) => {
     const rig = await corrected(t, { 'gnss-ref-frame': 'ETRF2000' })
-    t.match(await entries(rig), [{ frame: { epsg: 0, name: 'frame of the correction source', epoch: '' } }])
+    t.match(await entries(rig), [{ frame: { epsg: 0, name: '', epoch: '' } }])
     t.strictSame(rig.errors(), [])
     t.equal(rig.station.lines.filter(({ msg }) => /the frame of the corrections is not declared/.test(msg)).length, 1)
   })

@@ -102,6 +102,6 @@ export class BaseWatch {
   #round(event: Event): Event {
     if (++this.#rounds < acceptRounds) return event
     this.#rounds = 0
-    return 'not taken'
+    return 'not accepted'
   }
 }

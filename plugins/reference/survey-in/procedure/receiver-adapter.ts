@@ -120,7 +120,7 @@ export class ReceiverAdapter {
     if (this.base.target) void this.#configure(targetOf(this.base.target))
   }
 
-  /** Retries a few times, then tells `configured` or `not taken`. */
+  /** Retries a few times, then tells `configured` or `not accepted`. */
   async #configure(target: ReceiverTarget): Promise<void> {
     const job = ++this.#job
     for (let attempt = 1; attempt <= attempts; attempt++) {
@@ -138,7 +138,7 @@ export class ReceiverAdapter {
       await pause(this.#ctx.timers, retry_ms)
       if (job !== this.#job) return
     }
-    this.#tell('not taken')
+    this.#tell('not accepted')
   }
 
   /**
@@ -150,7 +150,7 @@ export class ReceiverAdapter {
     const trouble = target && (await this.#attempt(targetOf(target)))
     if (trouble === undefined || target !== this.base.target || !isInUse()) return
     this.base.rejected(trouble)
-    this.#tell('not taken')
+    this.#tell('not accepted')
   }
 
   /** Reads the mode that it holds. @param then not called after the step is over */

@@ -35,8 +35,8 @@ const doubts: ReadonlySet<Report> = new Set([
 
 /** A person is informed when the way to a base takes longer than this. */
 export const late_s = 900
-/** The text follows the cause this often: fix and accuracy may come and go every second. */
-const retold_s = 300
+/** The text is updated this often: fix and accuracy may come and go every second. */
+const repeated_s = 300
 
 /** Keeps the raised errors, so that a reload does not lose an error whose cause persists. */
 export class Reports {
@@ -66,7 +66,7 @@ export class Reports {
     if (isSettled(state) || isAbsent(state)) return
     this.#onTheWay_s += 1
     if (this.#onTheWay_s < late_s) return
-    if (this.stands('gnss-initial') && this.#onTheWay_s % retold_s !== 0) return
+    if (this.stands('gnss-initial') && this.#onTheWay_s % repeated_s !== 0) return
     this.while('gnss-initial', lateValues(state, needed_m, best_m))
   }
 

@@ -107,15 +107,15 @@ export class SurveyStep {
   epoch(fix: ReceiverFix): void {
     if (isPosition(fix)) this.#positionAt_ms = this.#now_ms()
     this.#followsBase = followsBase(fix)
-    this.#take(fix)
+    this.#use(fix)
   }
 
   /** The second solution knows no corrections: a plain survey-in takes it while the first one follows another base. */
   secondFix(fix: ReceiverFix): void {
-    if (this.#followsBase && isPosition(fix) && this.#deps.surveyor.run?.corrected === false) this.#take(fix)
+    if (this.#followsBase && isPosition(fix) && this.#deps.surveyor.run?.corrected === false) this.#use(fix)
   }
 
-  #take(fix: ReceiverFix): void {
+  #use(fix: ReceiverFix): void {
     if (this.#isInterrupted) return
     if (this.#deps.surveyor.epoch(fix)) {
       this.#deps.ctx.log.warn('the corrected position jumped: the averaging of the survey-in starts again')
@@ -142,18 +142,18 @@ export class SurveyStep {
       const isLate = run.unusable_s >= late_s
       reports.while('gnss-survey', isDisturbed ? { disturbed: true } : isLate ? {} : undefined)
     }
-    if (end) this.#over(end)
+    if (end) this.#end(end)
   }
 
   /** A person wants no survey-in any more. */
   stop(): void {
     const end: SurveyEnd = { state: 'aborted', reason: stoppedReason }
     this.#deps.surveyor.abort(end.reason)
-    this.#over(end, true)
+    this.#end(end, true)
   }
 
-  /** @param wanted ended by a person: not an error if the station returns to its reference */
-  #over(end: SurveyEnd, wanted = false): void {
+  /** @param isWanted ended by a person: not an error if the station returns to its reference */
+  #end(end: SurveyEnd, isWanted = false): void {
     const { ctx, integrity, references, reports, surveyor } = this.#deps
     integrity.notePosition()
     this.#distrust(end.wrongCorrections === true)
@@ -163,7 +163,7 @@ export class SurveyStep {
       return
     }
     const returns = references.chosen !== undefined
-    const isFault = !wanted || !returns
+    const isFault = !isWanted || !returns
     reports.while('gnss-survey', isFault ? surveyValues(end, surveyor.record.count, returns) : undefined)
     this.#dispatch(returns ? 'survey over' : 'survey failed')
   }
@@ -201,8 +201,8 @@ export class SurveyStep {
       this.#dispatch('survey usable')
       return
     }
-    const found = integrity.compare({ position: result.arp, acc_m: result.acc_m, corrected: result.corr }, manual)
-    this.#dispatch(found.agrees ? 'agrees' : 'manual elsewhere')
+    const comparison = integrity.compare({ position: result.arp, acc_m: result.acc_m, corrected: result.corr }, manual)
+    this.#dispatch(comparison.agrees ? 'agrees' : 'manual elsewhere')
   }
 
   #now_ms(): number {

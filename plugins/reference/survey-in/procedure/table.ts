@@ -44,7 +44,7 @@ export type Event =
   | 'still our base'
   | 'not our base'
   | 'configured'
-  | 'not taken'
+  | 'not accepted'
   | '3D fix'
   | 'fix lost'
   | 'nothing to compare'
@@ -146,11 +146,11 @@ const lines: readonly Line[] = [
   ['moved', 'agreed for 10 min', 'base', toBase],
   [['moved', 'survey'], 'position confirmed', 'base', toBase],
 
-  [['configure', 'base'], 'not taken', 'fault', ['report fault']],
-  ['accept', 'not taken', 'fault', ['hold', 'report fault']],
-  ['verify', 'not taken', 'configure', toRover],
-  ['fixed', 'not taken', 'base', toBase],
-  ['moved', 'not taken', 'moved', ['set rover']],
+  [['configure', 'base'], 'not accepted', 'fault', ['report fault']],
+  ['accept', 'not accepted', 'fault', ['hold', 'report fault']],
+  ['verify', 'not accepted', 'configure', toRover],
+  ['fixed', 'not accepted', 'base', toBase],
+  ['moved', 'not accepted', 'moved', ['set rover']],
   ['fault', 'try again', 'identify', []],
 
   ['base', 'output changed', 'base', ['set base']],

@@ -15,8 +15,8 @@ export const sameReferenceText =
   'the chosen reference is the same, and the suspected move stands: to say that the antenna is where it was, send confirm-position; to use another position, survey or enter it'
 
 /** A height above the sea was entered, or the geoid separation added twice: to confirm it would keep the error. */
-const isHeightError = (method: Reference['method'], seen: PositionComparison | undefined): boolean =>
-  method === 'manual' && seen?.mistakenHeight === true
+const isHeightError = (method: Reference['method'], comparison: PositionComparison | undefined): boolean =>
+  method === 'manual' && comparison?.mistakenHeight === true
 
 /** Why no RTCM is sent yet. @param best_m the current accuracy, metres; undefined without a fix */
 export const lateValues = (state: State, needed_m: number, best_m: number | undefined): ErrorValues => ({
@@ -66,19 +66,19 @@ export function stoppedText(returns: boolean, asked: boolean): string {
 }
 
 /** How far the antenna is away. @param move that is suspected */
-export function movedValues(seen: PositionComparison | undefined, move: AntennaMove | undefined): ErrorValues {
-  if (!seen) return move ? moveValues(move) : {}
-  const { east, north, up } = seen.offset
+export function movedValues(comparison: PositionComparison | undefined, move: AntennaMove | undefined): ErrorValues {
+  if (!comparison) return move ? moveValues(move) : {}
+  const { east, north, up } = comparison.offset
   return {
-    distance_m: roundTo(seen.distance_m, 2),
+    distance_m: roundTo(comparison.distance_m, 2),
     ...{ east_m: roundTo(east, 2), north_m: roundTo(north, 2), up_m: roundTo(up, 2) },
   }
 }
 
-/** @param seen the new antenna position; undefined if the move is only suspected */
-export function movedText(seen: PositionComparison | undefined, evidence: string): string {
-  if (!seen) return `the antenna seems to have moved: ${evidence}`
-  return `reference moved by ${seen.text}${seen.hint}`
+/** @param comparison the new antenna position; undefined if the move is only suspected */
+export function movedText(comparison: PositionComparison | undefined, evidence: string): string {
+  if (!comparison) return `the antenna seems to have moved: ${evidence}`
+  return `reference moved by ${comparison.text}${comparison.hint}`
 }
 
 /**
@@ -89,10 +89,10 @@ export function heldValues(
   move: string,
   method: Reference['method'],
   isShown: boolean,
-  seen: PositionComparison | undefined,
+  comparison: PositionComparison | undefined,
   values: ErrorValues,
 ): ErrorValues {
-  if (isHeightError(method, seen)) return { height: true, method, ...values, _move: move }
+  if (isHeightError(method, comparison)) return { height: true, method, ...values, _move: move }
   const back = isShown ? '; RTCM resumes automatically when positions show for 10 min that the antenna is back' : ''
   return { method, returns: isShown, ...values, _move: move, _back: back }
 }
@@ -104,7 +104,7 @@ export const isWrongBase = (event: Event): boolean => event === 'wrong 1005' || 
 
 /** The base was wrong before and has not been shown to be correct since. */
 export const isStillWrong = (event: Event): boolean =>
-  isWrongBase(event) || event === 'not taken' || event === 'not our base' || event === 'cannot be verified'
+  isWrongBase(event) || event === 'not accepted' || event === 'not our base' || event === 'cannot be verified'
 
 export const checkedFirst = 'the reference is checked first'
 

@@ -42,7 +42,6 @@ export interface DatumParameters {
 
 const longest = 32
 const notPrintable = /[^\x20-\x7e]/
-const sourceFrame = 'frame of the correction source'
 
 /** `gnss-ref-frame`, `gnss-ref-epoch` and the same of the corrections, `gnss-recvrtcm-…`. */
 export function defineDatum({ config }: Pick<PluginContext, 'config'>): DatumParameters {
@@ -154,16 +153,12 @@ const epochText = (year: number) => String(Math.round(year * 1000) / 1000)
  * @param t of the survey-in, UTC seconds; 0 unknown
  */
 export function surveyDatum(corrected: boolean, ofCorrections: Datum, t: number): Datum {
-  if (!corrected) return { frame: 'WGS84', epoch: t > 0 ? decimalYear(t * 1000).toFixed(2) : '' }
-  return ofCorrections.frame ? ofCorrections : { frame: sourceFrame, epoch: ofCorrections.epoch }
+  return corrected ? ofCorrections : { frame: 'WGS84', epoch: t > 0 ? decimalYear(t * 1000).toFixed(2) : '' }
 }
-
-/** Whether the frame of the corrections was not declared. */
-export const isUndeclared = ({ frame }: Datum): boolean => frame === sourceFrame
 
 /** Whether two of them are known to be different. */
 export function differs(a: Datum, b: Datum): boolean {
-  if (!a.frame || !b.frame || isUndeclared(a) || isUndeclared(b)) return false
+  if (!a.frame || !b.frame) return false
   if (plain(a.frame) !== plain(b.frame)) return true
   return a.epoch !== '' && b.epoch !== '' && plainEpoch(a.epoch) !== plainEpoch(b.epoch)
 }

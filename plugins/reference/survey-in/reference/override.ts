@@ -58,10 +58,10 @@ export function whereText(comparison: PositionComparison, move: AntennaMove | un
 
 export function overrideOf(
   reference: Reference,
-  seen: { live: LivePosition; comparison: PositionComparison; move: AntennaMove | undefined },
+  observed: { live: LivePosition; comparison: PositionComparison; move: AntennaMove | undefined },
   confirmation: { by: string; t: number; evidence: string },
 ): Override {
-  const { live, comparison, move } = seen
+  const { live, comparison, move } = observed
   const vector = measuredOf(move)
   const { east, north, up } = vector
     ? { east: vector.east_m, north: vector.north_m, up: vector.up_m }

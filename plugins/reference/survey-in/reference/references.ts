@@ -22,7 +22,7 @@ export class References {
   readonly #store: ReferenceStore
   readonly utc_s: () => number
   #signature = ''
-  #noted: Reference | undefined
+  #lastChosen: Reference | undefined
 
   /** @param mostEvents of the history */
   constructor(
@@ -99,19 +99,20 @@ export class References {
 
   /** Stores the current chosen reference. @returns how it differs from the stored one */
   noteChosen(): ReferenceChange {
-    const [signature, noted] = [this.#signature, this.#noted]
+    const [signature, lastChosen] = [this.#signature, this.#lastChosen]
     this.#signature = signatureOf(this.chosen)
-    this.#noted = this.#determined
+    this.#lastChosen = this.#determined
     if (this.#store.get('override') && !this.override) void this.#store.set('override', undefined)
     if (this.#signature === signature) return 'none'
-    const now = this.#noted
-    const isSame = noted?.method === now?.method && noted && now && distance(noted.arp, now.arp) <= agreement_m
+    const now = this.#lastChosen
+    const isSame =
+      lastChosen?.method === now?.method && lastChosen && now && distance(lastChosen.arp, now.arp) <= agreement_m
     return isSame ? 'restated' : 'another'
   }
 
   /** The reference that `noteChosen` saw last. */
-  get noted(): Reference | undefined {
-    return this.#noted
+  get lastChosen(): Reference | undefined {
+    return this.#lastChosen
   }
 
   /** @param since_s the place counts for references from before that time; a later survey-in has found the antenna there */

@@ -34,7 +34,7 @@ export const EstimatorSnapshot = Type.Object({
 export type EstimatorSnapshot = Static<typeof EstimatorSnapshot>
 
 /** The correlation time is computed again when the series is longer by this factor: it changes slowly and costs most. */
-const relook = 1.02
+const recomputed = 1.02
 /** An epoch covers the time since the previous one, up to this limit: a gap is not observed. */
 const longestStep_s = 2
 
@@ -98,7 +98,7 @@ export class PositionEstimator {
 
   /** Integral correlation time of the series, seconds, at least that of the model. */
   get correlation_s(): number {
-    if (this.#count >= this.#tau.atCount * relook) {
+    if (this.#count >= this.#tau.atCount * recomputed) {
       this.#tau = { epochs: this.#correlation.epochs, atCount: this.#count }
     }
     const perEpoch_s = this.#count > 0 ? this.#observed_s / this.#count : 0

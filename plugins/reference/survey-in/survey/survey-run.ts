@@ -68,7 +68,7 @@ const farthest_m = 100_000
 const plainSigmas = 4
 const plainLeast_m = 3
 /** Minimum assumed accuracy of the position without corrections, whatever the receiver states. */
-const unvouched_m = 1
+const untrusted_m = 1
 /** A position without corrections is waited for so long. */
 const awaited_s = 180
 /** Epochs of the mean before it is compared. */
@@ -141,7 +141,7 @@ export class SurveyRun {
     if (!this.corrected || this.#trust === 'trusted') return acc_m
     const plain = this.#plain
     const shown_m = plain && mean ? distance(mean, plain.position) / 3 : 0
-    return Math.hypot(acc_m, shown_m + Math.max(unvouched_m, plain?.acc_m ?? 0))
+    return Math.hypot(acc_m, shown_m + Math.max(untrusted_m, plain?.acc_m ?? 0))
   }
 
   /** Messages since it began, and the newest of the rest. */

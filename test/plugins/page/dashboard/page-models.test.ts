@@ -583,7 +583,7 @@ t.test('how well the reference is known', (t) => {
   t.equal(level({ acc: 0, frame: 'ETRF2000' }), 'unrated')
   t.equal(level({ frame: 'ETRF2000' }), 'unrated')
   const survey = { state: 'complete', acc: 0.02 }
-  t.equal(level({ ...survey, frame: 'frame of the correction source' }, 'survey'), 'relative')
+  t.equal(level({ ...survey, frame: '' }, 'survey'), 'relative')
   t.equal(level({ ...survey, frame: 'ETRF2000' }, 'survey'), 'absolute')
   t.equal(level({ ...survey, state: 'incomplete', frame: 'ETRF2000' }, 'survey'), 'unrated', 'it is not used')
   t.equal(positionLevel({}), 'unrated')

@@ -75,11 +75,8 @@ export function positionLevel(document: Json): PositionLevel {
   if (acc_m === undefined) return 'unrated'
   if (acc_m > exact_m) return 'metres'
   const frame = textAt(document, `gnss.ref.${textAt(document, 'gnss.ref.chosen')}.frame`)
-  return frame === '' || frame === unnamedFrame ? 'relative' : 'absolute'
+  return frame === '' ? 'relative' : 'absolute'
 }
-
-/** Of a survey-in with corrections whose frame was not entered. */
-const unnamedFrame = 'frame of the correction source'
 
 /** The name of the station, and who may change it. */
 function access({ document, hasLogin }: GuideEvidence): StepReport {
