@@ -25,7 +25,7 @@ import type { Parameters } from './parameters.js'
 import { Procedure, ProcedureSnapshot } from './procedure/procedure.js'
 import { Reports } from './procedure/reports.js'
 import { type State, states } from './procedure/table.js'
-import { doubtValues, sameReferenceText, stoppedReason, stoppedText } from './procedure/texts.js'
+import { doubtValues, sameReferenceText, stoppedText } from './procedure/texts.js'
 import { surveyDatum } from './reference/datum.js'
 import { driftOfReference, driftTrouble, frameTrouble } from './reference/frame-reports.js'
 import type { Override } from './reference/override.js'
@@ -270,7 +270,7 @@ export class ReferenceStation implements ProcedureStatus {
     this.surveyor.asked = undefined
     const isAsked = this.state !== 'survey'
     // A survey-in that has not begun is not a step of the procedure yet: the start-up check continues without it.
-    if (isAsked) this.surveyor.abort(stoppedReason)
+    if (isAsked) this.surveyor.abort()
     else this.#procedure?.survey.stop()
     this.references.noteChosen()
     return stoppedText(this.references.chosen !== undefined, isAsked)
@@ -347,7 +347,7 @@ export class ReferenceStation implements ProcedureStatus {
     this.#abandon(lastChosen)
     this.#integrity?.settle()
     this.#reports.while('gnss-survey', undefined)
-    if (this.references.chosenMethod === 'manual') this.surveyor.abort('another reference was chosen')
+    if (this.references.chosenMethod === 'manual') this.surveyor.abort()
     this.#procedure?.dispatch('reference changed')
     if (!abandoned || !this.references.isAt(abandoned.arp, abandoned.t)) return
     if (this.#store.get('abandoned') === abandoned) void this.#store.set('abandoned', undefined)

@@ -8,7 +8,6 @@ import type { ReferenceStore } from '../reference-store.js'
 import type { Surveyor } from '../survey/surveyor.js'
 import type { Reports } from './reports.js'
 import type { State } from './table.js'
-import { confirmedReason } from './texts.js'
 
 /** A move that was not reported for so long is over, at any usual interval of observations. */
 const reported_ms = 6_000
@@ -90,7 +89,7 @@ export class Confirmation {
     integrity.settle()
     for (const report of ['gnss-reference-moved', 'gnss-survey'] as const) reports.while(report, undefined)
     surveyor.asked = undefined
-    surveyor.abort(confirmedReason)
+    surveyor.abort()
     const stored = references.confirm(chosen, override)
     const cleared = (['elsewhere', 'confirmation'] as const).map((name) => store.set(name, undefined))
     await Promise.all([stored, ...cleared])

@@ -8,7 +8,7 @@ import type { SurveyEnd, SurveyRun } from '../survey/survey-run.js'
 import type { Surveyor } from '../survey/surveyor.js'
 import { late_s, type Reports } from './reports.js'
 import type { Event } from './table.js'
-import { stoppedReason, surveyValues } from './texts.js'
+import { surveyValues } from './texts.js'
 
 /** After a longer gap of positions the antenna may have moved unnoticed. */
 const gap_ms = 5_000
@@ -147,16 +147,15 @@ export class SurveyStep {
 
   /** A person wants no survey-in any more. */
   stop(): void {
-    const end: SurveyEnd = { state: 'aborted', reason: stoppedReason }
-    this.#deps.surveyor.abort(end.reason)
-    this.#end(end, true)
+    this.#deps.surveyor.abort()
+    this.#end({ state: 'aborted', why: { cause: 'stopped' } }, true)
   }
 
   /** @param isWanted ended by a person: not an error if the station returns to its reference */
   #end(end: SurveyEnd, isWanted = false): void {
     const { ctx, integrity, references, reports, surveyor } = this.#deps
     integrity.notePosition()
-    this.#distrust(end.wrongCorrections === true)
+    this.#distrust(end.why?.cause === 'contradicted')
     ctx.log.info({ ...end }, `the survey-in ended: ${end.state}`)
     if (end.state === 'complete') {
       this.done()

@@ -48,15 +48,13 @@ export const correctionsValues = (
 })
 
 /** @param count epochs used @param returns to the previous reference */
-export function surveyValues({ state, reason }: SurveyEnd, count: number, returns: boolean): ErrorValues {
+export function surveyValues({ state, why }: SurveyEnd, count: number, returns: boolean): ErrorValues {
   const usable = state === 'incomplete' && count > 0
   const _then = returns
     ? 'the station returns to its previous reference'
     : 'there is no other reference, so no RTCM is sent'
-  return { state, reason, returns, usable, _then, _use: usable ? 'use-incomplete-survey-in accepts it, ' : '' }
+  return { ...why, state, returns, usable, _then, _use: usable ? 'use-incomplete-survey-in accepts it, ' : '' }
 }
-
-export const stoppedReason = 'it was ended by stop-survey-in'
 
 /** @param returns to the reference before it @param asked it had not begun */
 export function stoppedText(returns: boolean, asked: boolean): string {
@@ -96,8 +94,6 @@ export function heldValues(
   const back = isShown ? '; RTCM resumes automatically when positions show for 10 min that the antenna is back' : ''
   return { method, returns: isShown, ...values, _move: move, _back: back }
 }
-
-export const confirmedReason = 'a person confirmed the former position'
 
 /** The base sends a wrong reference, or none. */
 export const isWrongBase = (event: Event): boolean => event === 'wrong 1005' || event === 'no 1005'

@@ -1,7 +1,7 @@
 /** One survey-in: which epochs count, when it is good enough, when it has to end. Pure; the time is always passed in. */
-import { distance, enu, followsBase, isPosition, offsetText } from 'rtk-base/gnss'
+import { distance, enu, followsBase, isPosition, offsetText, roundTo } from 'rtk-base/gnss'
 import { EcefShape } from 'rtk-base/schemas'
-import type { Ecef, ReceiverFix } from 'rtk-base/services'
+import type { Ecef, ErrorValues, ReceiverFix } from 'rtk-base/services'
 import { type Static, Type } from 'typebox'
 import { type AccuracyModel, EstimatorSnapshot, PositionEstimator } from './estimator.js'
 import { InitialisationSnapshot, Initialisations } from './initialisations.js'
@@ -49,10 +49,22 @@ export type SurveySnapshot = Static<typeof SurveySnapshot>
 
 export interface SurveyEnd {
   state: 'complete' | 'incomplete' | 'aborted'
-  reason: string
-  /** The corrections contradict the position without them. */
-  wrongCorrections?: true
+  /** Of one without success: the values of the error `gnss-survey`. */
+  why?: ErrorValues & { readonly cause: SurveyCause }
 }
+
+/** The cases of the error `gnss-survey` (texts/en.json). */
+export type SurveyCause =
+  | 'inaccurate'
+  | 'unverified'
+  | 'undetermined'
+  | 'no-corrections'
+  | 'untrusted'
+  | 'far'
+  | 'no-rtk-fix'
+  | 'unsteady-fix'
+  | 'contradicted'
+  | 'stopped'
 
 /** Rules of a corrected survey-in. */
 const held_s = 30
@@ -202,15 +214,13 @@ export class SurveyRun {
     this.#limits = limits
     const { count } = this
     const contradiction = this.#contradiction()
-    if (contradiction) return { state: 'aborted', reason: contradiction, wrongCorrections: true }
-    if (this.#isGood(limits) && !this.#unchecked()) return { state: 'complete', reason: '' }
-    if (this.corrected && this.#unusable_s >= abort_s) return { state: 'aborted', reason: this.#unusable() }
-    if (this.#total_s >= limits.maxtime_s) {
-      const reached = count > 0 ? `${this.acc_m.toFixed(3)} m` : 'no epoch'
-      const missing = this.#isGood(limits) ? this.#unchecked() : `${this.needed_m(limits).toFixed(3)} m are needed`
-      return { state: 'incomplete', reason: `${reached} after ${Math.round(this.#total_s)} s, ${missing}` }
-    }
-    return undefined
+    if (contradiction) return { state: 'aborted', why: contradiction }
+    const missing = this.#missing(limits)
+    if (!missing) return { state: 'complete' }
+    if (this.corrected && this.#unusable_s >= abort_s) return { state: 'aborted', why: this.#unusable() }
+    if (this.#total_s < limits.maxtime_s) return undefined
+    const _reached = count > 0 ? `${this.acc_m.toFixed(3)} m` : 'no epoch'
+    return { state: 'incomplete', why: { ...missing, elapsed_s: Math.round(this.#total_s), _reached } }
   }
 
   /** One navigation epoch. @returns whether the averaging started again because of a step */
@@ -263,12 +273,15 @@ export class SurveyRun {
     return this.count > 0 && this.#estimator.observed_s >= limits.mintime_s && this.acc_m <= this.needed_m(limits)
   }
 
-  /** The missing verification of a corrected survey-in that is accurate enough; '' if none. */
-  #unchecked(): string {
-    if (!this.corrected) return ''
-    if (!this.#plain) return 'there is no position without corrections to verify it'
-    if (this.#initialisations.suffice(this.#agreements)) return ''
-    return `the ambiguities were not determined often enough: ${this.#agreements + 1} equal results are needed`
+  /** What a complete one would have; a corrected one is verified, too. */
+  #missing(limits: SurveyLimits): SurveyEnd['why'] {
+    const needed_m = this.needed_m(limits)
+    if (!this.#isGood(limits))
+      return { cause: 'inaccurate', needed_m: roundTo(needed_m, 3), _needed: needed_m.toFixed(3) }
+    if (!this.corrected) return undefined
+    if (!this.#plain) return { cause: 'unverified' }
+    if (this.#initialisations.suffice(this.#agreements)) return undefined
+    return { cause: 'undetermined', results: this.#agreements + 1 }
   }
 
   /** Stating centimetres requires one more: a wrong ambiguity found twice would be stated as correct. */
@@ -276,17 +289,20 @@ export class SurveyRun {
     return this.#trust === 'trusted' ? 2 : 1
   }
 
-  /** How the mean contradicts the position without corrections; '' it does not. */
-  #contradiction(): string {
+  /** How the mean contradicts the position without corrections. */
+  #contradiction(): SurveyEnd['why'] {
     const { mean } = this
     const plain = this.#plain
-    if (!this.corrected || !plain || !mean || this.count < comparedAfter) return ''
+    if (!this.corrected || !plain || !mean || this.count < comparedAfter) return undefined
     const away_m = distance(mean, plain.position)
     const limit_m = Math.max(plainLeast_m, plainSigmas * Math.hypot(plain.acc_m, this.acc_m))
-    if (away_m <= limit_m) return ''
-    const offset = offsetText(enu(plain.position, mean))
-    const source = this.#rtcm.remote || 'an unknown source'
-    return `the corrections of ${source} put the antenna ${away_m.toFixed(1)} m (${offset}) away from its position without them, but the accuracies only explain ${limit_m.toFixed(1)} m: the position of that base may be wrong, and no corrections are used until a new survey-in starts`
+    if (away_m <= limit_m) return undefined
+    const source = this.#rtcm.remote
+    return {
+      ...{ cause: 'contradicted', source, distance_m: roundTo(away_m, 1), limit_m: roundTo(limit_m, 1) },
+      ...{ _source: source || 'an unknown source', _away: away_m.toFixed(1), _limit: limit_m.toFixed(1) },
+      _offset: offsetText(enu(plain.position, mean)),
+    }
   }
 
   #note(corrections: CorrectionsNow | undefined): void {
@@ -365,17 +381,14 @@ export class SurveyRun {
     this.#level = { x: to(level.x, x), y: to(level.y, y), z: to(level.z, z) }
   }
 
-  #unusable(): string {
-    const minutes = `for ${abort_s / 60} min`
-    if (this.#rtcm.age_s > this.#oldest_s) return `no corrections were received ${minutes}`
-    if (this.#trust === 'rejected') {
-      return `the corrections of ${this.#rtcm.remote} were not used ${minutes}: it is not one of the trustedSources`
-    }
-    if (this.#rtcm.dist_m > farthest_m) {
-      const away_km = Math.round(this.#rtcm.dist_m / 1000)
-      return `the corrections of ${this.#rtcm.remote} are from a base ${away_km} km away, farther than ${farthest_m / 1000} km, and were not used ${minutes}`
-    }
-    if (this.#lastFix !== 'rtk-fixed') return `the receiver got no RTK fix ${minutes}, only ${this.#lastFix}`
-    return `no RTK fix held for ${held_s} s ${minutes}`
+  #unusable(): SurveyEnd['why'] {
+    const minutes = abort_s / 60
+    const { age_s, dist_m, remote: source } = this.#rtcm
+    if (age_s > this.#oldest_s) return { cause: 'no-corrections', minutes }
+    if (this.#trust === 'rejected') return { cause: 'untrusted', minutes, source }
+    if (dist_m > farthest_m)
+      return { cause: 'far', minutes, source, away_km: Math.round(dist_m / 1000), limit_km: farthest_m / 1000 }
+    if (this.#lastFix !== 'rtk-fixed') return { cause: 'no-rtk-fix', minutes, fix: this.#lastFix }
+    return { cause: 'unsteady-fix', minutes, held_s }
   }
 }

@@ -28,8 +28,6 @@ export const SurveyRecord = Type.Object({
   t: number,
   allowUse: Type.Boolean(),
   rtcm: SurveySnapshot.properties.rtcm,
-  /** Why it ended without success. */
-  reason: Type.String(),
   /** Frame and epoch of its result; undefined if unknown. */
   datum: Type.Optional(Datum),
   /** Progress of a running survey-in. */
@@ -50,7 +48,6 @@ export const noSurvey: SurveyRecord = {
   t: 0,
   allowUse: false,
   rtcm: { age_s: 0, count: 0, remote: '', dist_m: 0 },
-  reason: '',
 }
 
 export interface SurveyorDeps {
@@ -104,7 +101,6 @@ export class Surveyor {
       t: this.#deps.utc_s(),
       allowUse: false,
       rtcm: { ...run.rtcm },
-      reason: '',
       datum: this.#deps.datum(run.corrected),
       ...(this.#previous && { previous: this.#previous }),
     }
@@ -140,7 +136,7 @@ export class Surveyor {
     this.#previous = record.previous
     if (record.state !== 'running') return
     if (record.progress) this.#run = SurveyRun.restored(record.progress, this.#model(record.progress.corrected))
-    else this.#ended = { ...record, state: 'aborted', reason: 'it was interrupted' }
+    else this.#ended = { ...record, state: 'aborted' }
   }
 
   /** Puts an earlier result back. */
@@ -174,21 +170,21 @@ export class Surveyor {
     const plain = this.plain.newest(now_ms)
     if (plain) this.#run?.withoutCorrections(plain)
     const end = this.#run?.tick(now_ms, this.#deps.corrections(), this.#deps.limits())
-    if (end) this.#finish(end)
+    if (end) this.#finish(end.state)
     else if (this.#run && now_ms - this.#savedAt_ms >= saveEvery_ms(this.#run)) this.save()
     return end
   }
 
   /** Ends it: another reference is wanted. */
-  abort(reason: string): void {
-    if (this.#run) this.#finish({ state: 'aborted', reason })
+  abort(): void {
+    if (this.#run) this.#finish('aborted')
   }
 
   /** Accepts the result so far. @returns '' or why not */
   allow(): string {
     if (this.#run) {
       if (this.#run.count === 0) return 'the survey-in has no epoch yet'
-      this.#finish({ state: 'incomplete', reason: 'it was ended by use-incomplete-survey-in' })
+      this.#finish('incomplete')
     }
     const { state, mean } = this.#ended
     if (state === 'complete') return 'the survey-in is complete and already in use'
@@ -204,12 +200,11 @@ export class Surveyor {
     this.#deps.save(this.#run ? { ...record, progress: this.#run.snapshot() } : record)
   }
 
-  #finish(end: SurveyEnd): void {
+  #finish(state: SurveyEnd['state']): void {
     const record = this.record
     this.#run = undefined
     const { previous, ...ended } = record
-    const isUsable = end.state === 'complete'
-    this.#end({ ...ended, ...(!isUsable && previous && { previous }), state: end.state, reason: end.reason })
+    this.#end({ ...ended, ...(state !== 'complete' && previous && { previous }), state })
   }
 
   #end(record: SurveyRecord): void {
