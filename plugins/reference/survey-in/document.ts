@@ -4,6 +4,7 @@ import type { Parameters } from './parameters.js'
 import type { Reference } from './reference/reference.js'
 import type { ReferenceStation } from './reference-station.js'
 import { never_s } from './survey/survey-run.js'
+import { positionOf } from './survey/surveyor.js'
 
 const nothing = { type: '', x: 0, y: 0, z: 0, acc: 0, t: 0, tm: '', hp: false, corr: false, frame: '', epoch: '' }
 
@@ -22,24 +23,11 @@ function manualBlock({ references }: ReferenceStation, parameters: Parameters) {
   return { ...referenceFields(manual), ...entry }
 }
 
-function surveyBlock({ surveyor }: ReferenceStation) {
-  const {
-    state,
-    mean,
-    acc_m,
-    corrected,
-    t,
-    allowUse,
-    needed_m,
-    elapsed_s,
-    count,
-    rtcm,
-    datum,
-    relative_m = acc_m,
-  } = surveyor.record
-  const reference = mean && { method: 'survey' as const, arp: mean, acc_m, corr: corrected, t, ...(datum && { datum }) }
+function surveyBlock({ surveyor: { record } }: ReferenceStation) {
+  const { state, acc_m, corrected, allowUse, needed_m, elapsed_s, count, rtcm, relative_m = acc_m } = record
+  const position = positionOf(record)
   return {
-    ...(reference ? referenceFields({ ...reference, by: '', samples: count, elapsed_s }) : nothing),
+    ...(position ? referenceFields(position) : nothing),
     corr: corrected,
     state,
     allow_use: allowUse ? 1 : 0,

@@ -1,38 +1,22 @@
 /** Whether the antenna is at the reference: the start-up check, the evidence of moves, and how they are reported. */
 import { isDeepStrictEqual } from 'node:util'
 import { moveValues } from 'rtk-base/gnss'
-import type { PluginContext } from 'rtk-base/plugin'
 import {
   type AntennaMove,
   correctionStatus,
   type Enu,
   type HeldTarget,
-  type Integrity,
   type Judgement,
   type MoveEvidence,
   type PositionComparison,
-  type RtcmJudge,
 } from 'rtk-base/services'
 import { placeOf } from '../reference/override.js'
-import type { References } from '../reference/references.js'
-import type { ReferenceStore } from '../reference-store.js'
-import type { Surveyor } from '../survey/surveyor.js'
-import type { Reports } from './reports.js'
+import type { ProcedureDeps } from './deps.js'
 import { type Event, isPlaced, type State } from './table.js'
 import { correctionsValues, heldValues, movedText, movedValues } from './texts.js'
 
-export interface AntennaCheckDeps {
-  ctx: PluginContext
-  judge: RtcmJudge
-  integrity: Integrity
-  references: References
-  reports: Reports
-  store: ReferenceStore
-  surveyor: Surveyor
-}
-
 export class AntennaCheck {
-  readonly #deps: AntennaCheckDeps
+  readonly #deps: ProcedureDeps
   readonly #suspicionStored: () => void
   #isSuspecting: boolean = false
   /** Why the position of the antenna is unknown, as text. */
@@ -41,7 +25,7 @@ export class AntennaCheck {
   #paused = false
 
   /** @param suspicionStored called when a new suspicion is durable and stands */
-  constructor(deps: AntennaCheckDeps, suspicionStored: () => void) {
+  constructor(deps: ProcedureDeps, suspicionStored: () => void) {
     this.#deps = deps
     this.#suspicionStored = suspicionStored
   }

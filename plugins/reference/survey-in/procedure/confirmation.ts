@@ -1,34 +1,22 @@
 /** A person says that the antenna is at its reference, against the evidence. */
-import type { ActionReturn, PluginContext } from 'rtk-base/plugin'
-import type { Integrity, MoveEvidence } from 'rtk-base/services'
+import type { ActionReturn } from 'rtk-base/plugin'
+import type { MoveEvidence } from 'rtk-base/services'
 import { overrideOf, whereText } from '../reference/override.js'
 import { signatureOf } from '../reference/reference.js'
-import type { References } from '../reference/references.js'
-import type { ReferenceStore } from '../reference-store.js'
-import type { Surveyor } from '../survey/surveyor.js'
-import type { Reports } from './reports.js'
+import type { ProcedureDeps } from './deps.js'
 import type { State } from './table.js'
 
 /** A move that was not reported for so long is over, at any usual interval of observations. */
 const reported_ms = 6_000
 
-export interface ConfirmationDeps {
-  ctx: PluginContext
-  integrity: Integrity
-  references: References
-  reports: Reports
-  store: ReferenceStore
-  surveyor: Surveyor
-}
-
 export class Confirmation {
-  readonly #deps: ConfirmationDeps
+  readonly #deps: ProcedureDeps
   readonly #state: () => State
   readonly #confirmed: () => void
   #moveHeard_ms = Number.NEGATIVE_INFINITY
 
   /** @param confirmed called when it is durable that the reference is used again */
-  constructor(deps: ConfirmationDeps, state: () => State, confirmed: () => void) {
+  constructor(deps: ProcedureDeps, state: () => State, confirmed: () => void) {
     this.#deps = deps
     this.#state = state
     this.#confirmed = confirmed

@@ -7,18 +7,18 @@ import {
   type HeldTarget,
   type MoveEvidence,
   type ProcedureWish,
-  type Receiver,
   type ReceiverFix,
   type RtcmFrame,
   receiverSettings,
 } from 'rtk-base/services'
 import { type Static, Type } from 'typebox'
 import { Reference } from '../reference/reference.js'
-import { AntennaCheck, type AntennaCheckDeps } from './antenna-check.js'
+import { AntennaCheck } from './antenna-check.js'
 import { Confirmation } from './confirmation.js'
+import type { ProcedureDeps } from './deps.js'
 import { ReceiverAdapter } from './receiver-adapter.js'
 import { ReportsSnapshot } from './reports.js'
-import { SurveyStep, type SurveyStepDeps } from './survey-step.js'
+import { SurveyStep } from './survey-step.js'
 import {
   type Action,
   type Event,
@@ -50,12 +50,10 @@ const again_ms = 60_000
 /** The longest time the carrier phases need for a first result. */
 const blind_ms = 22_000
 
-type Deps = AntennaCheckDeps & SurveyStepDeps & { receiver: Receiver }
-
 export class Procedure {
   readonly survey: SurveyStep
   readonly confirmation: Confirmation
-  readonly #deps: Deps
+  readonly #deps: ProcedureDeps
   readonly #receiver: ReceiverAdapter
   readonly #antenna: AntennaCheck
   /** Called when the status changed. */
@@ -70,7 +68,7 @@ export class Procedure {
   /** In `verify`: the right 1005 came. */
   #isAnnounced: boolean = false
 
-  constructor(deps: Deps, changed: () => void) {
+  constructor(deps: ProcedureDeps, changed: () => void) {
     const dispatch = (event: Event) => this.dispatch(event)
     this.#deps = deps
     this.#changed = changed

@@ -1,27 +1,14 @@
 /** The survey-in as a step of the procedure: start, epochs, seconds and end. */
 import { followsBase, isPosition } from 'rtk-base/gnss'
-import type { PluginContext } from 'rtk-base/plugin'
-import type { Integrity, MoveEvidence, Receiver, ReceiverFix, ReferencePosition } from 'rtk-base/services'
-import type { References } from '../reference/references.js'
-import type { CorrectionInput } from '../survey/correction-input.js'
+import type { MoveEvidence, ReceiverFix, ReferencePosition } from 'rtk-base/services'
 import type { SurveyEnd, SurveyRun } from '../survey/survey-run.js'
-import type { Surveyor } from '../survey/surveyor.js'
-import { late_s, type Reports } from './reports.js'
+import type { ProcedureDeps } from './deps.js'
+import { late_s } from './reports.js'
 import type { Event } from './table.js'
 import { surveyValues } from './texts.js'
 
 /** After a longer gap of positions the antenna may have moved unnoticed. */
 const gap_ms = 5_000
-
-export interface SurveyStepDeps {
-  ctx: PluginContext
-  receiver: Receiver
-  integrity: Integrity
-  surveyor: Surveyor
-  references: References
-  corrections: CorrectionInput
-  reports: Reports
-}
 
 /** Where a survey-in finds the antenna so far; undefined before its first epoch. */
 const placeOf = ({ mean, corrected, acc_m }: SurveyRun): ReferencePosition | undefined =>
@@ -33,7 +20,7 @@ const initialises_ms = 120_000
 const disturbed_s = 300
 
 export class SurveyStep {
-  readonly #deps: SurveyStepDeps
+  readonly #deps: ProcedureDeps
   readonly #dispatch: (event: Event) => void
   #askedAt_ms = Number.NEGATIVE_INFINITY
 
@@ -42,7 +29,7 @@ export class SurveyStep {
   #followsBase: boolean = false
   #distrustsCorrections: boolean = false
 
-  constructor(deps: SurveyStepDeps, dispatch: (event: Event) => void) {
+  constructor(deps: ProcedureDeps, dispatch: (event: Event) => void) {
     this.#deps = deps
     this.#dispatch = dispatch
   }

@@ -123,12 +123,9 @@ export class Surveyor {
 
   /** Result of the newest survey-in, when it may be used. */
   get result(): Reference | undefined {
-    const { state, mean, acc_m, corrected, t, by, count, elapsed_s, allowUse, datum, rtcm } = this.#ended
+    const { state, allowUse } = this.#ended
     const usable = state === 'complete' || (state === 'incomplete' && allowUse)
-    if (this.#run || !usable || !mean) return undefined
-    const reference = { method: 'survey' as const, arp: mean, acc_m, corr: corrected, t, by, samples: count, elapsed_s }
-    const source = corrected ? rtcm.remote : ''
-    return { ...reference, ...(datum && { datum }), ...(source && { source }) }
+    return this.#run || !usable ? undefined : positionOf(this.#ended)
   }
 
   restore(record: SurveyRecord): void {
@@ -215,6 +212,15 @@ export class Surveyor {
   #model(corrected: boolean): AccuracyModel {
     return this.#deps.models[corrected ? 'corrected' : 'plain']
   }
+}
+
+/** What a survey-in has found, or has found so far. */
+export function positionOf(record: SurveyRecord): Reference | undefined {
+  const { mean, acc_m, corrected, t, by, count, elapsed_s, datum, rtcm } = record
+  if (!mean) return undefined
+  const reference = { method: 'survey' as const, arp: mean, acc_m, corr: corrected, t, by, samples: count, elapsed_s }
+  const source = corrected ? rtcm.remote : ''
+  return { ...reference, ...(datum && { datum }), ...(source && { source }) }
 }
 
 function saveEvery_ms({ elapsed_s }: SurveyRun): number {
