@@ -18,7 +18,7 @@ function manualBlock({ references }: ReferenceStation, parameters: Parameters) {
   const { x, y, z, acc, hp, corr, source } = parameters.manual()
   const { manual } = references
   const { point, offset_m: offset } = parameters.point()
-  const entry = { hp, ...parameters.datum.wanted(), ...manual?.datum, point, offset, ...(source && { source }) }
+  const entry = { hp, ...parameters.wantedDatum(), ...manual?.datum, point, offset, ...(source && { source }) }
   if (!manual) return { ...nothing, x: x ?? 0, y: y ?? 0, z: z ?? 0, acc, corr, ...entry }
   return { ...referenceFields(manual), ...entry }
 }
@@ -63,7 +63,7 @@ export function runtimeRef(base: ReferenceStation) {
 
 /** In listening mode the manual reference is the receiver's own; the parameters still apply. */
 export function configRef(base: ReferenceStation, parameters: Parameters) {
-  const { frame: frame_corr, epoch: epoch_corr } = parameters.datum.ofCorrections()
+  const { frame: frame_corr, epoch: epoch_corr } = parameters.correctionDatum()
   const { frame = '', epoch = 0, plate = '' } = parameters.announced()
   const { mintime_s: mintime, maxtime_s: maxtime, accuracy_m: accuracy, accuracyCorr_m } = parameters.limits()
   return {

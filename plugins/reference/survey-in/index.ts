@@ -93,7 +93,7 @@ export default definePlugin({
       (source) => base.confirmPosition(source),
     )
     ctx.config.onChange(parameters.reference, (changed, source) => base.changed(source, changed.has(parameters.choice)))
-    ctx.config.onChange(parameters.datum.corrections, () => base.compareFrames())
+    ctx.config.onChange(parameters.corrections, () => base.compareFrames())
     positionRoutes(ctx, base)
     procedureRoute(ctx, base)
     return base

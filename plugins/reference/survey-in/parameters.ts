@@ -1,123 +1,132 @@
-/** The change parameters of the survey-in and of the manual reference, and the rules across them. */
+/** The change parameters of the survey-in, of the reference and of its frame, and the rules across them. */
+import { type DatumWish, type FrameName, frameNames, frameTexts, type PlateName, plates } from 'rtk-base/gnss'
 import type { ConfigKey, PluginContext } from 'rtk-base/plugin'
-import { type TSchema, Type } from 'typebox'
-import { type DatumParameters, defineDatum } from './reference/datum.js'
-import { disagreement, type ManualEntry, manualPosition, type ReferenceSettings } from './reference/manual-entry.js'
+import { type Static, type TSchema, Type } from 'typebox'
+import type { Datum } from './reference/datum.js'
+import { disagreement, type ManualEntry, manualPosition } from './reference/manual-entry.js'
 import type { SurveyLimits } from './survey/survey-run.js'
 
-const longest_s = 2_592_000
-const axis_m = 7e6
+const longestText = 32
+const notPrintable = /[^\x20-\x7e]/
+
+const seconds = Type.Integer({ minimum: 0, maximum: 2_592_000 })
+const metres = (minimum: number, maximum: number) => Type.Number({ minimum, maximum })
 
 /** A number that null clears. */
-const optional = (minimum: number, maximum: number, description: string) =>
-  Type.Union([Type.Number({ minimum, maximum }), Type.Null()], {
-    description: `${description}, ${minimum} to ${maximum}; null clears it`,
+const optional = (most: number, description: string) =>
+  Type.Union([Type.Number({ minimum: -most, maximum: most }), Type.Null()], {
+    description: `${description}, ${-most} to ${most}; null clears it`,
   })
 
 const coordinates = {
-  lat: optional(-90, 90, 'degrees'),
-  lon: optional(-180, 180, 'degrees'),
-  alt: optional(-axis_m, axis_m, 'ellipsoidal height, metres'),
-  x: optional(-axis_m, axis_m, 'ECEF metres'),
-  y: optional(-axis_m, axis_m, 'ECEF metres'),
-  z: optional(-axis_m, axis_m, 'ECEF metres'),
-}
+  lat: [optional(90, 'degrees'), 'latitude, °'],
+  lon: [optional(180, 'degrees'), 'longitude, °'],
+  alt: [optional(7e6, 'ellipsoidal height, metres'), 'height above the ellipsoid, m'],
+  x: [optional(7e6, 'ECEF metres'), 'ECEF X, m'],
+  y: [optional(7e6, 'ECEF metres'), 'ECEF Y, m'],
+  z: [optional(7e6, 'ECEF metres'), 'ECEF Z, m'],
+} as const
 type Coordinate = keyof typeof coordinates
 const names = Object.keys(coordinates) as Coordinate[]
 const angles: readonly Coordinate[] = ['lat', 'lon', 'alt']
 const axes: readonly Coordinate[] = ['x', 'y', 'z']
 const keyOf = (name: string) => `gnss-ref-manual-${name}`
 
-export interface Parameters extends ReferenceSettings {
-  /** The parameter that chooses the reference. */
-  readonly choice: string
-  /** The parameters that make up the reference. */
-  readonly reference: readonly string[]
-  /** Frame and epoch of the reference and of the corrections. */
-  readonly datum: DatumParameters
-  /** Which point of the antenna was entered, and how far the phase centre is above the reference point. */
-  point(): { point: Point; offset_m: number }
-  limits(): SurveyLimits
-}
+export type Parameters = ReturnType<typeof defineParameters>
 
-type Point = 'arp' | 'phase-centre'
+export function defineParameters({ config }: Pick<PluginContext, 'config'>) {
+  const define = <S extends TSchema>(name: string, schema: S, value: Static<S>, title: string) =>
+    config.define(name, schema, { default: value, title })
+  const entered = <S extends TSchema>(name: string, schema: S, value: Static<S>, title: string) =>
+    define(keyOf(name), schema, value, `Entered position: ${title}`)
 
-const titles: Readonly<Record<Coordinate, string>> = {
-  lat: 'Entered position: latitude, °',
-  lon: 'Entered position: longitude, °',
-  alt: 'Entered position: height above the ellipsoid, m',
-  x: 'Entered position: ECEF X, m',
-  y: 'Entered position: ECEF Y, m',
-  z: 'Entered position: ECEF Z, m',
-}
-
-export function defineParameters({ config }: Pick<PluginContext, 'config'>): Parameters {
-  const seconds = (name: string, value: number, title: string) =>
-    config.define(name, Type.Integer({ minimum: 0, maximum: longest_s }), { default: value, title })
-  const metres = (name: string, value: number, minimum: number, maximum: number, title: string) =>
-    config.define(name, Type.Number({ minimum, maximum }), { default: value, title })
-  const flag = (name: string, value: boolean, title: string) =>
-    config.define(name, Type.Boolean(), { default: value, title })
-
-  const mintime = seconds('gnss-survey-mintime', 300, 'Survey-in: minimum time, s')
-  const maxtime = seconds('gnss-survey-maxtime', 86_400, 'Survey-in: maximum time, s')
-  const accuracy = metres('gnss-survey-accuracy', 2, 0.001, 1000, 'Survey-in: required accuracy, m')
-  const accuracyCorr = metres(
-    'gnss-survey-accuracy-corr',
-    0.03,
-    0.001,
-    100,
-    'Survey-in with corrections: required accuracy, m',
-  )
-
-  const acc = metres(keyOf('acc'), 0, 0, 100_000, 'Entered position: accuracy, 3D 1 sigma, m')
-  const corr = flag(keyOf('corr'), false, 'Entered position: was determined with RTK corrections')
-  const hp = flag(keyOf('hp'), true, 'Entered position: use it to 0.1 mm')
-  const entered = Object.fromEntries(
-    names.map((name) => [
-      name,
-      config.define(keyOf(name), coordinates[name] as TSchema, { default: null, title: titles[name] }),
-    ]),
+  const survey = {
+    mintime: define('gnss-survey-mintime', seconds, 300, 'Survey-in: minimum time, s'),
+    maxtime: define('gnss-survey-maxtime', seconds, 86_400, 'Survey-in: maximum time, s'),
+    accuracy: define('gnss-survey-accuracy', metres(0.001, 1000), 2, 'Survey-in: required accuracy, m'),
+    accuracyCorr: define(
+      'gnss-survey-accuracy-corr',
+      metres(0.001, 100),
+      0.03,
+      'Survey-in with corrections: required accuracy, m',
+    ),
+  }
+  const acc = entered('acc', metres(0, 100_000), 0, 'accuracy, 3D 1 sigma, m')
+  const corr = entered('corr', Type.Boolean(), false, 'was determined with RTK corrections')
+  const hp = entered('hp', Type.Boolean(), true, 'use it to 0.1 mm')
+  const coordinate = Object.fromEntries(
+    names.map((name) => [name, entered(name, coordinates[name][0] as TSchema, null, coordinates[name][1])]),
   ) as Record<Coordinate, ConfigKey<number | null>>
-  const point = config.define(keyOf('point'), Type.Union([Type.Literal('arp'), Type.Literal('phase-centre')]), {
-    default: 'arp',
-    title: 'Entered position: reference point or phase centre',
+  const pointShape = Type.Union([Type.Literal('arp'), Type.Literal('phase-centre')])
+  const point = entered('point', pointShape, 'arp', 'reference point or phase centre')
+  const offset = define(keyOf('offset'), metres(-1, 1), 0, 'Phase centre above the reference point of the antenna, m')
+  const sourceShape = Type.String({
+    maxLength: 127,
+    pattern: '^[\\x20-\\x7e]*$',
+    description: 'Where the coordinates come from, e.g. a report. Cleared by other coordinates',
   })
-  const offset = metres(keyOf('offset'), 0, -1, 1, 'Phase centre above the reference point of the antenna, m')
-  const source = config.define(
-    keyOf('source'),
-    Type.String({
-      maxLength: 127,
-      pattern: '^[\\x20-\\x7e]*$',
-      description: 'Where the coordinates come from, e.g. a report. Cleared by other coordinates',
-    }),
-    { default: '', title: 'Entered position: source' },
-  )
-  const provenance = config.define(
-    keyOf('provenance'),
-    Type.Enum(['entered', 'ppp'], {
-      description:
-        'How the coordinates were determined; ppp: by precise point positioning. Cleared by other coordinates',
-    }),
-    { default: 'entered', title: 'Entered position: provenance' },
-  )
-  const datum = defineDatum({ config })
-  const chosen = config.define('gnss-ref-chosen', Type.Union([Type.Literal('manual'), Type.Literal('survey')]), {
-    default: 'survey',
-    title: 'Which reference is used',
+  const source = entered('source', sourceShape, '', 'source')
+  const provenanceShape = Type.Enum(['entered', 'ppp'], {
+    description: 'How the coordinates were determined; ppp: by precise point positioning. Cleared by other coordinates',
   })
+  const provenance = entered('provenance', provenanceShape, 'entered', 'provenance')
+  const chosenShape = Type.Union([Type.Literal('manual'), Type.Literal('survey')])
+  const wanted = defineDatum('gnss-ref', 'Reference', "of this station's reference")
+  const corrections = defineDatum('gnss-recvrtcm', 'Corrections', 'of the correction source')
+  const announced = defineAnnounced()
+  const chosen = define('gnss-ref-chosen', chosenShape, 'survey', 'Which reference is used')
 
-  const entry = (get: (name: Coordinate | 'hp') => unknown): ManualEntry => {
-    const { lat, lon, alt, x, y, z } = Object.fromEntries(names.map((name) => [name, get(name)])) as Record<
-      Coordinate,
-      number | null
-    >
-    return { lat, lon, alt, x, y, z, hp: get('hp') as boolean }
+  function defineDatum(prefix: string, title: string, of: string) {
+    const text = (name: string, what: string, description: string) => {
+      const shape = Type.String({ maxLength: longestText, description })
+      const key = define(`${prefix}-${name}`, shape, '', `${title}: ${what}`)
+      config.rule([key.name], (get) =>
+        notPrintable.test(get(key.name) as string) ? `${key.name} may hold printable ASCII characters only` : undefined,
+      )
+      return key
+    }
+    const frame = text('frame', 'frame', `The frame ${of}, e.g. ETRF2000, at most ${longestText} characters`)
+    const epoch = text('epoch', 'epoch of the frame', `The epoch ${of}, e.g. 2010.0, at most ${longestText} characters`)
+    return {
+      names: [frame.name, epoch.name],
+      read: (): Datum => ({ frame: frame.get().trim(), epoch: epoch.get().trim() }),
+    }
   }
 
-  config.rule([mintime.name, maxtime.name], (get) => {
-    const [least, most] = [get(mintime.name) as number, get(maxtime.name) as number]
-    return least <= most ? undefined : `gnss-survey-mintime ${least} is above gnss-survey-maxtime ${most}`
+  function defineAnnounced() {
+    const frameShape = Type.Enum(['', ...frameNames], {
+      description: `${frameNames.map((name) => `${name}: ${frameTexts[name]}`).join('; ')}. Empty: the frame of the reference, unchanged`,
+    })
+    const epochShape = Type.Union([Type.Null(), Type.Number({ minimum: 1980, maximum: 2100 })], {
+      description: 'Decimal year, e.g. 2010.0; null: the epoch of the reference. Needs gnss-plate',
+    })
+    const plateShape = Type.Enum(['', ...(Object.keys(plates) as PlateName[])], {
+      description: 'Tectonic plate that carries the station, e.g. EURA, NOAM or AUST; empty: unknown',
+    })
+    const frame = define('gnss-announce-frame', frameShape, '', 'Announced position: frame')
+    const epoch = define('gnss-announce-epoch', epochShape, null, 'Announced position: epoch')
+    const plate = define('gnss-plate', plateShape, '', 'Tectonic plate')
+    config.rule([epoch.name, plate.name], (get) =>
+      get(epoch.name) !== null && get(plate.name) === ''
+        ? 'gnss-announce-epoch needs gnss-plate: between two epochs, the plate moves the station'
+        : undefined,
+    )
+    return {
+      names: [frame.name, epoch.name, plate.name],
+      read: (): DatumWish => ({
+        frame: (frame.get() || undefined) as FrameName | undefined,
+        epoch: epoch.get() ?? undefined,
+        plate: (plate.get() || undefined) as PlateName | undefined,
+      }),
+    }
+  }
+
+  const entryBy = (get: (name: Coordinate | 'hp') => unknown): ManualEntry =>
+    Object.fromEntries([...names, 'hp' as const].map((name) => [name, get(name)])) as unknown as ManualEntry
+
+  config.rule([survey.mintime.name, survey.maxtime.name], (get) => {
+    const [shortest, longest] = [get(survey.mintime.name) as number, get(survey.maxtime.name) as number]
+    return shortest <= longest ? undefined : `gnss-survey-mintime ${shortest} is above gnss-survey-maxtime ${longest}`
   })
   config.rule([point.name, offset.name], (get) =>
     get(point.name) === 'phase-centre' && get(offset.name) === 0
@@ -126,7 +135,7 @@ export function defineParameters({ config }: Pick<PluginContext, 'config'>): Par
   )
   const groups = names.map(keyOf)
   config.rule(groups, (get, changed) => {
-    const problem = disagreement(entry((name) => get(keyOf(name))))
+    const problem = disagreement(entryBy((name) => get(keyOf(name))))
     if (!problem) return undefined
     // The group that this change completes replaces the other; two that disagree in one change are a mistake.
     const touched = [axes, angles].filter((group) => group.some((name) => changed.has(keyOf(name))))
@@ -134,43 +143,50 @@ export function defineParameters({ config }: Pick<PluginContext, 'config'>): Par
     const replaced = touched[0] === axes ? angles : axes
     return { set: Object.fromEntries(replaced.map((name) => [keyOf(name), null])) }
   })
-  for (const { name, none } of [
-    { name: source.name, none: '' },
-    { name: provenance.name, none: 'entered' },
-  ])
+  for (const [{ name }, none] of [[source, ''] as const, [provenance, 'entered'] as const])
     config.rule(groups, (get, changed) =>
       get(name) !== none && !changed.has(name) ? { set: { [name]: none } } : undefined,
     )
   config.rule([chosen.name, ...groups], (get) => {
-    if (get(chosen.name) !== 'manual' || manualPosition(entry((name) => get(keyOf(name))))) return undefined
+    if (get(chosen.name) !== 'manual' || manualPosition(entryBy((name) => get(keyOf(name))))) return undefined
     return 'gnss-ref-chosen is manual, which needs gnss-ref-manual-x, -y, -z or -lat, -lon, -alt to be complete'
   })
 
   return {
+    /** The parameter that chooses the reference. */
     choice: chosen.name,
+    /** The parameters that make up the reference. */
     reference: [
-      ...[chosen.name, acc.name, corr.name, hp.name, point.name, offset.name, provenance.name, source.name],
-      ...[...groups, ...datum.reference],
+      ...[chosen, acc, corr, hp, point, offset, provenance, source].map(({ name }) => name),
+      ...[...groups, ...wanted.names, ...announced.names],
     ],
-    datum,
+    /** The parameters of the corrections' frame. */
+    corrections: corrections.names,
+    chosen: () => chosen.get(),
+    /** The intended frame and epoch of the station's reference. */
+    wantedDatum: wanted.read,
+    /** The declared frame and epoch of the corrections. */
+    correctionDatum: corrections.read,
+    /** The frame and epoch that the station announces its reference in. */
+    announced: announced.read,
+    /** Which point of the antenna was entered, and how far the phase centre is above the reference point. */
     point: () => ({ point: point.get(), offset_m: offset.get() }),
-    limits: () => ({
-      mintime_s: mintime.get(),
-      maxtime_s: maxtime.get(),
-      accuracy_m: accuracy.get(),
-      accuracyCorr_m: accuracyCorr.get(),
+    limits: (): SurveyLimits => ({
+      mintime_s: survey.mintime.get(),
+      maxtime_s: survey.maxtime.get(),
+      accuracy_m: survey.accuracy.get(),
+      accuracyCorr_m: survey.accuracyCorr.get(),
     }),
+    /** As entered, with what is known of it. */
     manual: () => ({
-      ...entry((name) => (name === 'hp' ? hp.get() : entered[name].get())),
+      ...entryBy((name) => (name === 'hp' ? hp.get() : coordinate[name].get())),
       acc: acc.get(),
       corr: corr.get(),
       // Absent if nothing was entered, so that the earlier stored entry stays equal.
       ...(point.get() === 'phase-centre' && { phaseCentre_m: offset.get() }),
-      ...(datum.wanted().frame !== '' && { datum: datum.wanted() }),
+      ...(wanted.read().frame !== '' && { datum: wanted.read() }),
       ...(provenance.get() !== 'entered' && { provenance: provenance.get() }),
       ...(source.get() !== '' && { source: source.get() }),
     }),
-    announced: datum.announced,
-    chosen: () => chosen.get(),
   }
 }

@@ -80,7 +80,7 @@ export class ReferenceStation implements ProcedureStatus {
       corrections: () => this.#corrections.now(),
       now_ms: () => ctx.clock.monotonic(),
       utc_s,
-      datum: (corrected) => surveyDatum(corrected, parameters.datum.ofCorrections(), utc_s()),
+      datum: (corrected) => surveyDatum(corrected, parameters.correctionDatum(), utc_s()),
       save: (record) => this.#keep(record),
     })
     this.references = new References(parameters, this.surveyor, this.#store, options.history, utc_s)
@@ -214,7 +214,7 @@ export class ReferenceStation implements ProcedureStatus {
   #keep(record: SurveyRecord): void {
     void this.#store.set('survey', record)
     const { state, corrected, datum } = record
-    if (state === 'complete' && corrected && datum?.frame === '' && this.#parameters.datum.wanted().frame)
+    if (state === 'complete' && corrected && datum?.frame === '' && this.#parameters.wantedDatum().frame)
       this.#ctx.log.warn(
         'the frame of the corrections is not declared (gnss-recvrtcm-frame): the surveyed reference is in that frame, which may differ from gnss-ref-frame',
       )
@@ -222,8 +222,8 @@ export class ReferenceStation implements ProcedureStatus {
   }
 
   compareFrames(): void {
-    const { announced, datum } = this.#parameters
-    const wish = { announced: announced(), wanted: datum.wanted() }
+    const { announced, wantedDatum } = this.#parameters
+    const wish = { announced: announced(), wanted: wantedDatum() }
     this.#reports.while('gnss-reference-frame', frameTrouble(this.surveyor.record, this.references.chosen, wish))
     this.compareDrift()
   }

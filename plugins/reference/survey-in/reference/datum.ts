@@ -5,18 +5,12 @@ import {
   type DatumWish,
   decimalYear,
   epochNamed,
-  type FrameName,
   frameNamed,
-  frameNames,
-  frameTexts,
   movesWithPlate,
-  type PlateName,
-  plates,
   roundEcef,
   roundTo,
   transformed,
 } from 'rtk-base/gnss'
-import type { ConfigKey, PluginContext } from 'rtk-base/plugin'
 import type { Ecef } from 'rtk-base/services'
 import { type Static, Type } from 'typebox'
 import type { Reference } from './reference.js'
@@ -28,91 +22,6 @@ export const Datum = Type.Object({
   epoch: Type.String(),
 })
 export type Datum = Static<typeof Datum>
-
-export interface DatumParameters {
-  readonly reference: readonly string[]
-  readonly corrections: readonly string[]
-  /** The intended frame and epoch of the station's reference. */
-  wanted(): Datum
-  /** The declared frame and epoch of the corrections. */
-  ofCorrections(): Datum
-  /** The frame and epoch that the station announces its reference in. */
-  announced(): DatumWish
-}
-
-const longest = 32
-const notPrintable = /[^\x20-\x7e]/
-
-/** `gnss-ref-frame`, `gnss-ref-epoch` and the same of the corrections, `gnss-recvrtcm-…`. */
-export function defineDatum({ config }: Pick<PluginContext, 'config'>): DatumParameters {
-  const text = (name: string, title: string, description: string) => {
-    const key = config.define(name, Type.String({ maxLength: longest, description }), { default: '', title })
-    config.rule([name], (get) =>
-      notPrintable.test(get(name) as string) ? `${name} may hold printable ASCII characters only` : undefined,
-    )
-    return key
-  }
-  const datum = (prefix: string, whose: string, of: string) => [
-    text(`${prefix}-frame`, `${whose}: frame`, `The frame ${of}, e.g. ETRF2000, at most ${longest} characters`),
-    text(
-      `${prefix}-epoch`,
-      `${whose}: epoch of the frame`,
-      `The epoch ${of}, e.g. 2010.0, at most ${longest} characters`,
-    ),
-  ]
-  const read = ([frame, epoch]: ConfigKey<string>[]): Datum => ({
-    frame: frame.get().trim(),
-    epoch: epoch.get().trim(),
-  })
-  const wanted = datum('gnss-ref', 'Reference', "of this station's reference")
-  const corrections = datum('gnss-recvrtcm', 'Corrections', 'of the correction source')
-  const announced = defineAnnounced({ config })
-  return {
-    reference: [...wanted.map(({ name }) => name), ...announced.names],
-    corrections: corrections.map(({ name }) => name),
-    wanted: () => read(wanted),
-    ofCorrections: () => read(corrections),
-    announced: announced.read,
-  }
-}
-
-/** `gnss-announce-frame`, `gnss-announce-epoch` and `gnss-plate`. */
-function defineAnnounced({ config }: Pick<PluginContext, 'config'>) {
-  const frame = config.define(
-    'gnss-announce-frame',
-    Type.Enum(['', ...frameNames], {
-      description: `${frameNames.map((name) => `${name}: ${frameTexts[name]}`).join('; ')}. Empty: the frame of the reference, unchanged`,
-    }),
-    { default: '', title: 'Announced position: frame' },
-  )
-  const epoch = config.define(
-    'gnss-announce-epoch',
-    Type.Union([Type.Null(), Type.Number({ minimum: 1980, maximum: 2100 })], {
-      description: 'Decimal year, e.g. 2010.0; null: the epoch of the reference. Needs gnss-plate',
-    }),
-    { default: null, title: 'Announced position: epoch' },
-  )
-  const plate = config.define(
-    'gnss-plate',
-    Type.Enum(['', ...(Object.keys(plates) as PlateName[])], {
-      description: 'Tectonic plate that carries the station, e.g. EURA, NOAM or AUST; empty: unknown',
-    }),
-    { default: '', title: 'Tectonic plate' },
-  )
-  config.rule([epoch.name, plate.name], (get) =>
-    get(epoch.name) !== null && get(plate.name) === ''
-      ? 'gnss-announce-epoch needs gnss-plate: between two epochs, the plate moves the station'
-      : undefined,
-  )
-  return {
-    names: [frame.name, epoch.name, plate.name],
-    read: (): DatumWish => ({
-      frame: (frame.get() || undefined) as FrameName | undefined,
-      epoch: epoch.get() ?? undefined,
-      plate: (plate.get() || undefined) as PlateName | undefined,
-    }),
-  }
-}
 
 /** @returns undefined: its frame is not one that positions are transformed between, or its epoch is not known */
 export function datedPosition({ arp: position, datum }: Pick<Reference, 'arp' | 'datum'>): DatedPosition | undefined {

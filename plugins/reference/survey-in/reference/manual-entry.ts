@@ -1,8 +1,6 @@
 /** The manual reference as a person enters it: ECEF or angles. Pure. */
-import { type DatumWish, distance, geodeticToEcef, offsetEnu, roundEcef, roundTo } from 'rtk-base/gnss'
+import { distance, geodeticToEcef, offsetEnu, roundEcef, roundTo } from 'rtk-base/gnss'
 import type { Ecef } from 'rtk-base/services'
-import type { Datum } from './datum.js'
-import type { Provenance } from './reference.js'
 
 /** The change parameters `gnss-ref-manual-*`; null is not set. */
 export interface ManualEntry {
@@ -16,14 +14,6 @@ export interface ManualEntry {
   hp: boolean
   /** The phase centre was entered, so far above the antenna reference point, metres; undefined: the reference point itself was. */
   phaseCentre_m?: number
-}
-
-/** The change parameters that make up the reference. */
-export interface ReferenceSettings {
-  manual(): ManualEntry & { acc: number; corr: boolean; datum?: Datum; provenance?: Provenance; source?: string }
-  /** The frame and epoch that references are announced in. */
-  announced(): DatumWish
-  chosen(): 'manual' | 'survey'
 }
 
 /** How far two ways of stating one position may be apart. */

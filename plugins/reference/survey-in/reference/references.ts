@@ -1,10 +1,11 @@
 /** The available references, the chosen one, and the list of positions. */
 import { distance, type Enu } from 'rtk-base/gnss'
 import type { Ecef } from 'rtk-base/services'
+import type { Parameters } from '../parameters.js'
 import type { ReferenceStore } from '../reference-store.js'
 import type { Surveyor } from '../survey/surveyor.js'
 import { announcedReference, seenAt } from './datum.js'
-import { agreement_m, manualPosition, type ReferenceSettings } from './manual-entry.js'
+import { agreement_m, manualPosition } from './manual-entry.js'
 import type { Override } from './override.js'
 import { Positions } from './positions.js'
 import { type Reference, signatureOf } from './reference.js'
@@ -17,7 +18,7 @@ export type ReferenceChange = 'none' | 'restated' | 'another'
 
 export class References {
   readonly positions: Positions
-  readonly #settings: ReferenceSettings
+  readonly #parameters: Pick<Parameters, 'manual' | 'announced' | 'chosen'>
   readonly #surveyor: Pick<Surveyor, 'reference'>
   readonly #store: ReferenceStore
   readonly utc_s: () => number
@@ -26,14 +27,14 @@ export class References {
 
   /** @param mostEvents of the history */
   constructor(
-    settings: ReferenceSettings,
+    parameters: Pick<Parameters, 'manual' | 'announced' | 'chosen'>,
     surveyor: Pick<Surveyor, 'reference'>,
     store: ReferenceStore,
     mostEvents: number,
     utc_s: () => number,
   ) {
     this.positions = new Positions(mostEvents)
-    this.#settings = settings
+    this.#parameters = parameters
     this.#surveyor = surveyor
     this.#store = store
     this.utc_s = utc_s
@@ -53,7 +54,7 @@ export class References {
   }
 
   get #entered(): Reference | undefined {
-    const entry = this.#settings.manual()
+    const entry = this.#parameters.manual()
     const arp = manualPosition(entry)
     if (!arp) return undefined
     const { t = 0, by = 'plugin' } = this.#store.get('manual') ?? {}
@@ -67,7 +68,7 @@ export class References {
   }
 
   get chosenMethod(): Reference['method'] {
-    return this.#settings.chosen()
+    return this.#parameters.chosen()
   }
 
   /** The chosen one, as announced; undefined while there is none. */
@@ -82,7 +83,7 @@ export class References {
   }
 
   #announced(reference: Reference): Reference {
-    const wish = this.#settings.announced()
+    const wish = this.#parameters.announced()
     const announced = announcedReference(reference, wish)
     const seen = seenAt(announced, wish, this.utc_s())
     return seen ? { ...announced, seenAt: seen } : announced
@@ -90,9 +91,9 @@ export class References {
 
   /** Remembers when and by whom the manual reference was changed. @param by surface of the change */
   async noteManual(by: string): Promise<void> {
-    const entry = JSON.stringify(this.#settings.manual())
+    const entry = JSON.stringify(this.#parameters.manual())
     const before = this.#store.get('manual')
-    const isSet = manualPosition(this.#settings.manual()) !== undefined
+    const isSet = manualPosition(this.#parameters.manual()) !== undefined
     if (before ? before.entry === entry : !isSet) return
     await this.#store.set('manual', { entry, t: this.utc_s(), by })
   }
