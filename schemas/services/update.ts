@@ -1,4 +1,4 @@
-/** Updates: provided by the plugin ota (whole bundles) and by the runtime (single plugins). */
+/** Updates: by the plugin ota (whole bundles), by installers of other formats, and by the runtime (single plugins). */
 
 import { defineErrors } from '../error-table.js'
 import type { Event } from '../event.js'
@@ -43,6 +43,57 @@ export interface FirmwareInstaller {
   install(image: AsyncIterable<Uint8Array>): Promise<{ version: string }>
 }
 export const firmwareInstaller = defineService<FirmwareInstaller>('firmware-installer')
+
+/** Installs bundles of the whole system in a format of its own, and verifies their signature: the plugin ota sends them here. */
+export interface BundleInstaller {
+  /** The program that installs, as people call it. */
+  readonly title: string
+  /** Name of the running slot; `''` until `ready`. */
+  readonly running: string
+  /** Name of the running slot for people, in `esp.partition`; `''` until `ready`. */
+  readonly partition: string
+  /** Resolves when the running slot is known. The installer reports what is in its way until then. */
+  ready(): Promise<void>
+  /**
+   * Installs the bundle in a file, to be started next.
+   * @returns `lost`: the installation was lost from sight for this reason, and may succeed all the same
+   * @throws RTK_ERR_IMAGE when it is refused, RTK_ERR_UPDATE_RUNNING, RTK_ERR_UNAVAILABLE
+   */
+  install(file: string, steps: InstallSteps): Promise<{ lost?: string }>
+  /**
+   * Waits for an installation that is under way, e.g. since before the plugin was started.
+   * @returns whether it succeeded; undefined when there is none
+   */
+  follow(steps: Pick<InstallSteps, 'signal' | 'progress'>): Promise<boolean | undefined>
+  /** The trial succeeded: the running slot is started from now on. Durable once resolved. */
+  confirm(): Promise<void>
+  /** The trial failed: the slot before is started from now on. */
+  giveUp(): Promise<void>
+  /** Ends this run and starts the next version. */
+  restart(): Promise<void>
+}
+
+export interface InstallSteps {
+  /** Aborts when nobody waits for the end any more. The installation is not ended by that. */
+  readonly signal: AbortSignal
+  /** Called before anything is written. */
+  begin(bundle: { version: string; slot: string }): Promise<void>
+  progress(percent: number): void
+}
+
+export const bundleInstaller = defineService<BundleInstaller>('bundle-installer', {
+  shape: {
+    title: 'value',
+    running: 'value',
+    partition: 'value',
+    ready: 'function',
+    install: 'function',
+    follow: 'function',
+    confirm: 'function',
+    giveUp: 'function',
+    restart: 'function',
+  },
+})
 
 /** Single plugins in a different version than in the installed bundle. The caller must have verified their files. */
 export interface PluginUpdates {

@@ -74,9 +74,10 @@ t.test('a station runs from it with every shipped plugin, prebuilt', gate, async
     [
       ...['fleet', 'fleet-caster', 'fleet-net', 'fleet-page', 'fleet-registry', 'fleet-rollout'],
       ...['gnss-auto', 'gnss-quectel', 'gnss-septentrio', 'gnss-unicore', 'home-assistant'],
+      'ota-rauc',
       ...['simulated-fleet', 'simulated-lg290p', 'simulated-mosaic', 'simulated-um980'],
     ],
-    'every one but a fleet, that which wants a broker of its own choice, and the other receivers',
+    'every one but a fleet, those which want a broker or an updater of their own, and the other receivers',
   )
   const { esp } = await station.info<{ esp: { version: string; sha256: string } }>()
   t.match(esp.sha256, /^[0-9a-f]{64}$/)

@@ -201,7 +201,7 @@ export const areas: readonly Area[] = [
     code: [
       'runtime/lib/image',
       'plugins/device/ota/slots',
-      ...['download', 'installer', 'receive'].map((f) => `plugins/device/ota/${f}.ts`),
+      ...['download', 'receive'].map((f) => `plugins/device/ota/${f}.ts`),
     ],
     tests: ['kernel/image', 'plugins/device/ota/trial', 'plugins/device/ota/ota'],
     sample: 12,

@@ -4,6 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { gateOnly, partOf, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
+import otaRauc from '../../plugins/device/ota-rauc/index.js'
 import { SimulatedMachine } from '../../runtime/platform/ports/machine.js'
 import type { AnyPlugin } from '../../runtime/plugin.js'
 import { definePlugin, type PluginContext } from '../../runtime/plugin.js'
@@ -64,8 +65,8 @@ async function start(t: Test, bus: string, { ota = {}, ...options }: RigOptions 
     slots: undefined as never,
     bootId: 'first',
     ...options,
-    plugins,
-    ota: { installer: 'rauc', bus, ...ota },
+    plugins: { 'ota-rauc': [otaRauc as AnyPlugin, { bus }], ...plugins },
+    ota,
   })
   const found = () => until(() => rig.station.field('esp.partition') !== '', 'the slot is known')
   const looks = () => rig.station.lines.filter(({ msg }) => /^looked at /.test(msg)).length
@@ -308,15 +309,33 @@ t.test('by a service that fails', { skip: noPeer('dbus-daemon') || gateOnly }, a
     t.equal(rig.station.field('esp.partition'), 'A')
   })
 
-  t.test('a reload of the plugin while it installs: the installation is followed to its end', async (t) => {
-    const { fake, rig, during } = await world(t)
-    t.match(await during(() => rig.station.reload('ota')), { status: 503, text: /the plugin ota was stopped/ })
-    await until(() => {
-      fake.progress(70, 'Updating slots')
-      return rig.update().progress === 70
-    }, 'it is followed')
-    fake.completed(0)
-    await until(() => rig.update().state === 'rebooting', 'the restart')
+  t.test('a reload of either plugin while it installs: the installation is followed to its end', async (t) => {
+    for (const plugin of ['ota', 'ota-rauc']) {
+      const { fake, rig, during } = await world(t)
+      const text = new RegExp(`the plugin ${plugin} was stopped while RAUC installed`)
+      t.match(await during(() => rig.station.reload(plugin)), { status: 503, text })
+      await until(() => {
+        fake.progress(70, 'Updating slots')
+        return rig.update().progress === 70
+      }, 'it is followed')
+      fake.completed(0)
+      await until(() => rig.update().state === 'rebooting', 'the restart')
+    }
+  })
+
+  t.test('a reload of the installer during a trial: one trial, which the new installer confirms', async (t) => {
+    const { address, fake, rig, during } = await world(t)
+    t.match(await during(() => fake.completed(0)), { status: 200 })
+    await rig.station.stop()
+    fake.booted = 'B'
+    const next = await start(t, address, { store: rig.store, bootId: 'second', version: '2.0.0' })
+    await until(() => next.update().state === 'verifying', 'the trial')
+    await next.station.reload('ota-rauc')
+    await next.found()
+    await next.advance(90, () => next.update().state === 'idle')
+    await until(() => next.logged(/RAUC: marked booted as good/), 'the mark')
+    t.equal(next.station.lines.filter(({ msg }) => / is on trial: it is kept when /.test(msg)).length, 1)
+    t.equal(next.station.restarts(), 0)
   })
 
   t.test('a version that ends again and again on trial is given up', async (t) => {

@@ -10,7 +10,8 @@ export const look_ms = 5_000
 const patience_ms = 120_000
 
 export interface TrialDeps {
-  installer: Installer
+  /** The current one: its plugin may be loaded again. @throws RTK_ERR_UNAVAILABLE while it is not running */
+  installer(): Installer
   memory: UpdateMemory
   signs: StationSigns
   hold_ms: number
@@ -68,7 +69,7 @@ export class ImageTrial {
     const { log, services } = this.#ctx
     const { version } = services.use(device)
     try {
-      await installer.confirm()
+      await installer().confirm()
     } catch (error) {
       log.error({ err: error }, `${version} cannot be confirmed yet: ${(error as Error).message}; it is tried again`)
       return
@@ -102,7 +103,7 @@ export class ImageTrial {
     const { log } = this.#ctx
     log.error(`this version is given up: ${text}; the one before it is started`)
     // A failed write costs the reason, or two more starts counted by the launcher.
-    for (const step of [() => memory.note(text), () => installer.giveUp(), () => installer.restart()]) {
+    for (const step of [() => memory.note(text), async () => installer().giveUp(), async () => installer().restart()]) {
       await step().catch((error) => log.error({ err: error }, (error as Error).message))
     }
   }

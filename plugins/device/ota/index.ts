@@ -1,14 +1,13 @@
 import { readRecordSync } from 'rtk-base/files'
-import { systemBus } from 'rtk-base/link'
 import { definePlugin, type PluginContext, unavailable } from 'rtk-base/plugin'
-import { device, firmwareInstaller, pluginUpdates, updateErrors } from 'rtk-base/services'
+import { bundleInstaller, device, firmwareInstaller, pluginUpdates, updateErrors } from 'rtk-base/services'
 import { Type } from 'typebox'
+import { followBundles } from './bundle-life.js'
 import { CheckedVersion, VersionCheck } from './check.js'
 import { Download } from './download.js'
 import { ImageTrial, reasonOf } from './image-trial.js'
+import type { Installer } from './installer.js'
 import { UpdateMemory } from './memory.js'
-import { Rauc } from './rauc/index.js'
-import { followRauc } from './rauc/life.js'
 import { StationSigns } from './signs.js'
 import { Slots } from './slots/index.js'
 import { bytesOf, Updates } from './updates.js'
@@ -20,15 +19,6 @@ const Options = Type.Object(
       maxItems: 16,
       publicKeys: true,
       description: 'Public keys that may sign images: PEM texts or absolute paths of PEM files',
-    }),
-    installer: Type.Union([Type.Literal('slots'), Type.Literal('rauc')], {
-      default: 'slots',
-      description: 'Installer of whole updates: the launcher with its two slots, or RAUC with those of the boot loader',
-    }),
-    bus: Type.String({
-      default: '',
-      pattern: '^(|(unix|tcp):.+)$',
-      description: 'D-Bus address of RAUC; empty: DBUS_SYSTEM_BUS_ADDRESS, else the system bus of the machine',
     }),
     limit_mb: Type.Integer({ default: 64, minimum: 1, maximum: 8_192, description: 'Largest image that is accepted' }),
     trial_min: Type.Number({
@@ -73,7 +63,7 @@ export default definePlugin({
     const { keys = [], limit_mb = 64, ca = '', trial_min = 20, healthy_s = 60 } = options
     const memory = new UpdateMemory(ctx, keys)
     const signs = new StationSigns(ctx)
-    const rauc = options.installer === 'rauc' ? new Rauc(ctx, options.bus || systemBus()) : undefined
+    const bundles = () => ctx.services.find(bundleInstaller)
     const folder = () => folderOf(ctx, limit_mb)
     let slots: Slots | undefined
     const updates = new Updates(ctx, {
@@ -82,9 +72,10 @@ export default definePlugin({
       largest_bytes: bytesOf(limit_mb),
       download: () => new Download({ fetch: ctx.fetch, folder: folder(), ca: pemOf(ca) }),
       folders: () => slots,
-      bundles: rauc && { installer: rauc, folder },
+      bundles,
+      folder,
       isTrial: () => state.trial?.over === false,
-      partition: () => rauc?.partition ?? ctx.services.use(device).partition,
+      partition: () => bundles()?.partition ?? ctx.services.use(device).partition,
       changed: () => block.changed(),
     })
     const block = ctx.info.block('base.update', () => updates.progress.fields)
@@ -143,7 +134,8 @@ export default definePlugin({
         response: { 200: CheckedVersion },
       },
       handler: async () => {
-        if (rauc) throw unavailable('the version of a RAUC bundle is known when it is installed, and not before')
+        const { title } = bundles() ?? {}
+        if (title) throw unavailable(`the version of a ${title} bundle is known when it is installed, and not before`)
         return check.run()
       },
     })
@@ -153,35 +145,49 @@ export default definePlugin({
       slots = place && new Slots({ ...place, restart: () => ctx.services.use(device).restartService() })
       return slots
     }
-    const state = { memory, signs, updates, rauc, open, limits, trial: undefined as ImageTrial | undefined }
+    const state = { memory, signs, updates, bundles, open, limits, trial: undefined as ImageTrial | undefined }
     return state
   },
 
   async start(ctx, handoff, state) {
-    const { memory, signs, updates, rauc, open, limits } = state
+    const { memory, signs, updates, bundles, open, limits } = state
     signs.watch()
     const failed = await memory.failed()
     if (failed) updates.progress.showFailure(failed)
-    const installer = rauc ?? open()
-    if (!installer) return
+    const slots = open()
     const progress = (percent: number) => updates.progress.show(percent < 100 ? 'verifying' : 'idle', percent)
-    const deps = { installer, memory, signs, ...limits, progress }
-    const trial = new ImageTrial(ctx, deps, handoff.get('trialBegun_ms', Type.Number()))
-    const begin = async () => {
+    const begun_ms = handoff.get('trialBegun_ms', Type.Number())
+    const trialBy = (installer: () => Installer) =>
+      new ImageTrial(ctx, { installer, memory, signs, ...limits, progress }, begun_ms)
+    const begin = async (trial: ImageTrial) => {
+      if (state.trial) return
       state.trial = trial
       updates.progress.show('verifying', 0)
       updates.progress.look()
       await trial.start()
     }
-    if (rauc) {
-      // A bus that does not answer holds nothing up.
-      void followRauc(ctx, { ...deps, installer: rauc, updates, trial, begin, isReload: handoff.has('rebooting') })
-      return
-    }
+    let isReload = handoff.has('rebooting')
+    const bundleTrial = trialBy(() => {
+      const installer = bundles()
+      if (!installer) throw unavailable('the plugin that installs versions is not running')
+      return installer
+    })
+    ctx.services.watch(bundleInstaller, (installer) => {
+      if (!installer) return
+      const gone = new AbortController()
+      const { signal } = gone
+      const life = { ...limits, installer, signal, memory, signs, updates, trial: bundleTrial, begin, isReload }
+      isReload = true
+      // An installer that does not answer holds nothing up.
+      void followBundles(ctx, life)
+      return () => gone.abort()
+    })
+    if (bundles() || !slots) return
     // The restart that this plugin was about to make.
     if (handoff.get('rebooting', Type.Boolean())) return updates.restartSoon()
-    if (ctx.services.use(device).onTrial) await begin()
-    else if (!handoff.has('rebooting')) await lookBack(ctx, { installer: installer as Slots, memory, updates, trial })
+    const trial = trialBy(() => slots)
+    if (ctx.services.use(device).onTrial) await begin(trial)
+    else if (!handoff.has('rebooting')) await lookBack(ctx, { slots, memory, updates, trial })
   },
 
   stop: (_reason, { updates, trial }) => [
@@ -193,24 +199,21 @@ export default definePlugin({
 /** At the first start of a process: the result of the last update. */
 async function lookBack(
   ctx: PluginContext,
-  {
-    installer,
-    memory,
-    updates,
-    trial,
-  }: { installer: Slots; memory: UpdateMemory; updates: Updates; trial: ImageTrial },
+  { slots, memory, updates, trial }: { slots: Slots; memory: UpdateMemory; updates: Updates; trial: ImageTrial },
 ): Promise<void> {
   try {
     const pending = await memory.pending()
+    // Another installer's, which tells its end when it is there.
+    if (pending?.boot !== undefined) return
     // Confirmed, and then the power went.
-    if (pending?.slot === installer.running) return await trial.settle()
-    const givenUp = await installer.givenUp()
+    if (pending?.slot === slots.running) return await trial.settle()
+    const givenUp = await slots.givenUp()
     if (!pending && !givenUp) return
     const text = reasonOf(pending, ctx.services.use(device).lastEnd, givenUp !== undefined)
     ctx.log.error(text)
     updates.progress.showFailure(text)
     await memory.end(text)
-    if (givenUp) await installer.reported()
+    if (givenUp) await slots.reported()
   } catch (error) {
     ctx.log.error({ err: error }, `how the last update ended could not be stored: ${(error as Error).message}`)
   }

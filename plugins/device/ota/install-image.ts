@@ -1,6 +1,6 @@
 import { type ImageManifest, unpackImage } from 'rtk-base/image'
 import { type PluginContext, RtkError, unavailable } from 'rtk-base/plugin'
-import { device, pluginUpdates, updateErrors } from 'rtk-base/services'
+import { type BundleInstaller, device, pluginUpdates, updateErrors } from 'rtk-base/services'
 import type { FolderInstaller } from './installer.js'
 import type { UpdateMemory } from './memory.js'
 import { checkImage } from './policy.js'
@@ -125,9 +125,10 @@ export class ImageInstall {
 }
 
 /** @throws when the station takes no image of the whole service */
-export function slotsOf(slots: FolderInstaller | undefined, isForBundles: boolean): FolderInstaller {
-  if (isForBundles) {
-    const text = 'this station is updated by RAUC: send a RAUC bundle, or the image of a plugin'
+export function slotsOf(slots: FolderInstaller | undefined, bundles: BundleInstaller | undefined): FolderInstaller {
+  if (bundles) {
+    const { title } = bundles
+    const text = `this station is updated by ${title}: send a ${title} bundle, or the image of a plugin`
     throw new RtkError(updateErrors.RTK_ERR_IMAGE, text)
   }
   if (slots) return slots

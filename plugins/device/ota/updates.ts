@@ -1,13 +1,13 @@
 import { join } from 'node:path'
 import { disk } from 'rtk-base/files'
 import type { ImageManifest } from 'rtk-base/image'
-import { type PluginContext, RtkError } from 'rtk-base/plugin'
+import { type PluginContext, RtkError, unavailable } from 'rtk-base/plugin'
 import type { UpdateStateName } from 'rtk-base/schemas'
-import { device, type FirmwareInstaller, updateErrors } from 'rtk-base/services'
+import { type BundleInstaller, device, type FirmwareInstaller, updateErrors } from 'rtk-base/services'
 import { checkUrl, type Download } from './download.js'
 import { fetchImage } from './fetch-image.js'
 import { ImageInstall, slotsOf } from './install-image.js'
-import { type BundleInstaller, type FolderInstaller, OutcomeUnknown } from './installer.js'
+import type { FolderInstaller } from './installer.js'
 import type { UpdateMemory } from './memory.js'
 import { DownloadPace } from './pace.js'
 import { Progress } from './progress.js'
@@ -24,8 +24,10 @@ export interface UpdatesDeps {
   download(): Download
   /** The installer; undefined if no further bundle can be installed. */
   folders(): FolderInstaller | undefined
-  /** Takes bundles of another format instead, which are kept in `folder` until then. */
-  bundles?: { installer: BundleInstaller; folder(): string } | undefined
+  /** The plugin that takes bundles of another format instead, if there is one. */
+  bundles(): BundleInstaller | undefined
+  /** Where a bundle is kept until it is installed. */
+  folder(): string
   /** The running version is on trial. */
   isTrial(): boolean
   /** Location of the running version; `''` unknown. */
@@ -46,7 +48,7 @@ export class Updates implements FirmwareInstaller {
     this.#ctx = ctx
     this.#deps = deps
     this.#progress = new Progress(ctx, () => deps.changed())
-    const slots = () => slotsOf(deps.folders(), deps.bundles !== undefined)
+    const slots = () => slotsOf(deps.folders(), deps.bundles())
     this.#images = new ImageInstall(ctx, { ...deps, progress: this.#progress, slots })
   }
 
@@ -135,7 +137,7 @@ export class Updates implements FirmwareInstaller {
     this.#progress.restarts()
     this.#ctx.timers.after(restart_ms, async () => {
       try {
-        await (this.#deps.bundles?.installer ?? this.#deps.folders())?.restart()
+        await (this.#deps.bundles() ?? this.#deps.folders())?.restart()
       } catch (error) {
         this.#progress.release()
         this.#progress.showFailure(`the installed version was not started: ${(error as Error).message}`, true)
@@ -170,8 +172,8 @@ export class Updates implements FirmwareInstaller {
    * @param file where the image lies already
    */
   async #install(image: AsyncIterable<Uint8Array>, begin: () => void, file?: string): Promise<{ version: string }> {
-    const { bundles } = this.#deps
-    if (!bundles) return this.#installImage(image, begin)
+    const installer = this.#deps.bundles()
+    if (!installer) return this.#installImage(image, begin)
     const { first, whole, drop } = await beginning(this.#progress.whileRunning(image))
     // A manifest, of a plugin.
     if (first === 0x7b) return this.#installImage(whole, begin)
@@ -180,12 +182,12 @@ export class Updates implements FirmwareInstaller {
     begin()
     if (file !== undefined) {
       await drop()
-      return this.#installBundle(bundles.installer, file)
+      return this.#installBundle(installer, file)
     }
-    const kept = join(bundles.folder(), 'bundle')
+    const kept = join(this.#deps.folder(), 'bundle')
     try {
       await receive(whole, kept, this.#deps.largest_bytes)
-      return await this.#installBundle(bundles.installer, kept)
+      return await this.#installBundle(installer, kept)
     } finally {
       await disk.rm(kept, { force: true })
     }
@@ -202,21 +204,25 @@ export class Updates implements FirmwareInstaller {
     const { memory, signs } = this.#deps
     const { version: from, bootId } = this.#ctx.services.use(device)
     let version = ''
+    let lost: string | undefined
     try {
-      await installer.install(file, {
-        begin: async (bundle) => {
+      const steps = {
+        signal: this.#ctx.signal,
+        begin: async (bundle: { version: string; slot: string }) => {
           version = bundle.version
           await memory.begin({ version }, { from, slot: bundle.slot, before: signs.before(), boot: bootId })
           await this.#ctx.services.use(device).keepSettings()
           this.#progress.show('installing', 0)
         },
-        progress: (percent) => this.#progress.show('installing', percent),
-      })
+        progress: (percent: number) => this.#progress.show('installing', percent),
+      }
+      lost = (await installer.install(file, steps)).lost
     } catch (error) {
-      // If it was installed all the same, the next start of the machine finds it on trial.
-      if (version !== '' && !(error instanceof OutcomeUnknown)) await memory.end()
+      if (version !== '') await memory.end()
       throw error
     }
+    // If it is installed all the same, the next start of the machine finds it on trial.
+    if (lost !== undefined) throw unavailable(lost)
     await memory.installed()
     this.#ctx.log.info({ version }, `bundle ${version} is installed`)
     this.restartSoon()

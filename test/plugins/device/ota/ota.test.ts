@@ -8,14 +8,13 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { gateOnly, ManualClock, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
-import { type BundleInstaller, OutcomeUnknown } from '../../../../plugins/device/ota/installer.js'
 import { leastWindow_bytes, longest_ms } from '../../../../plugins/device/ota/pace.js'
 import { Slots } from '../../../../plugins/device/ota/slots/index.js'
 import { bytesOf, Updates, type UpdatesDeps } from '../../../../plugins/device/ota/updates.js'
 import { generateKeys, readPrivateKey } from '../../../../runtime/lib/image/keys.js'
 import type { ImageManifest } from '../../../../runtime/lib/image/manifest.js'
 import { definePlugin } from '../../../../runtime/plugin.js'
-import { firmwareInstaller } from '../../../../schemas/services.js'
+import { type BundleInstaller, firmwareInstaller } from '../../../../schemas/services.js'
 import { drive, settled } from '../../../harness/drive.js'
 import { createAuthority } from '../../../harness/peers/certificates.js'
 import { errorsOf } from '../../../harness/standing-errors.js'
@@ -58,6 +57,7 @@ function updatesWith(given: Partial<UpdatesDeps> = {}) {
     memory,
     signs: { before: () => ({ rtcm: true, broker: false }) },
     folders: () => undefined,
+    bundles: () => undefined,
     isTrial: () => false,
     partition: () => 'a',
     largest_bytes: 1_000,
@@ -216,7 +216,7 @@ async function* bytesFrom(...texts: string[]) {
 t.test('a bundle of another format', async (t) => {
   const asked = (
     folder: string,
-    ends: () => Promise<void> = async () => {},
+    ends: () => Promise<{ lost?: string }> = async () => ({}),
     download: UpdatesDeps['download'] = () => t.fail() as never,
   ) => {
     const files: string[] = []
@@ -227,13 +227,12 @@ t.test('a bundle of another format', async (t) => {
         await begin({ version: '2.0.0', slot: 'b' })
         progress(40)
         shown.push(rig.updates.progress.fields.progress)
-        await ends()
+        return ends()
       },
       restart: async () => {},
     }
     const shown: number[] = []
-    const bundles = { installer: installer as unknown as BundleInstaller, folder: () => folder }
-    const rig = updatesWith({ bundles, download })
+    const rig = updatesWith({ bundles: () => installer as unknown as BundleInstaller, folder: () => folder, download })
     return { ...rig, files, shown }
   }
   const begun = [
@@ -252,16 +251,16 @@ t.test('a bundle of another format', async (t) => {
   })
 
   t.test('that fails is over, unless nobody knows how it ended', async (t) => {
-    for (const [content, error, ended, text] of [
-      ['bundle', new Error('no room'), ['end'], /no room/],
-      ['bundle', new OutcomeUnknown('lost from sight'), [], /lost from sight/],
+    for (const [content, ends, ended, text] of [
+      ['bundle', () => Promise.reject(new Error('no room')), ['end'], /no room/],
+      ['bundle', async () => ({ lost: 'lost from sight' }), [], /lost from sight/],
       ['unknown', undefined, undefined, /signature is not known/],
       ['', undefined, undefined, /the upload is empty: a bundle is required/],
       ['x'.repeat(1_001), undefined, undefined, /larger than the 1000 bytes/],
       ['{"image": 1}\n', undefined, undefined, /^(?!.*bundle)/],
     ] as const) {
       const folder = scratch(t)
-      const { updates, did, errors } = asked(folder, () => (error ? Promise.reject(error) : Promise.resolve()))
+      const { updates, did, errors } = asked(folder, ends)
       await t.rejects(updates.install(bytesFrom(content)), { message: text }, content.slice(0, 9))
       t.same(did, ended ? [begun, 'settings', ...ended] : [], content.slice(0, 9))
       t.match([updates.state, errors.at(-1)], ['failed', text])

@@ -343,7 +343,11 @@ t.test('a trial, look by look', async (t) => {
     const timers = { every, after: (ms: number, fn: () => void) => clock.timer(ms, fn) }
     const ctx = { clock, log, timers, services: { use: (token: unknown) => (token === device ? station : undefined) } }
     const limits = { hold_ms: 60_000, limit_ms: 120_000, progress: (percent: number) => progress.push(percent) }
-    const trial = new ImageTrial(ctx as never, { installer, memory, signs, ...limits } as never, begun_ms)
+    const trial = new ImageTrial(
+      ctx as never,
+      { installer: () => installer, memory, signs, ...limits } as never,
+      begun_ms,
+    )
     return { clock, done, fails, state, extended, progress, trial }
   }
 

@@ -2,8 +2,7 @@
 
 import { Bus, BusError, BusLost, BusTimeout, type Signal } from 'rtk-base/link'
 import { type PluginContext, RtkError, unavailable } from 'rtk-base/plugin'
-import { updateErrors } from 'rtk-base/services'
-import { OutcomeUnknown } from '../installer.js'
+import { type InstallSteps, updateErrors } from 'rtk-base/services'
 
 const service = 'de.pengutronix.rauc'
 const installerInterface = 'de.pengutronix.rauc.Installer'
@@ -27,6 +26,16 @@ export interface Completion {
   result: number
   /** RAUC had begun to write to a slot. */
   hasWritten: boolean
+}
+
+/** Waiting for the end of an installation. */
+export type Watching = Pick<InstallSteps, 'signal' | 'progress'>
+
+/** RAUC was lost from sight: it may have ended what it began, or not. */
+export class OutcomeUnknown extends RtkError {
+  constructor(text: string) {
+    super('RTK_ERR_UNAVAILABLE', text)
+  }
 }
 
 type Context = Pick<PluginContext, 'timers' | 'signal'>
@@ -112,8 +121,8 @@ export class RaucService {
   }
 
   /** @throws RTK_ERR_UPDATE_RUNNING, RTK_ERR_UNAVAILABLE: nothing was begun; OutcomeUnknown */
-  install(file: string, progress: (percent: number) => void): Promise<Completion> {
-    return this.#completion(progress, async (accepted) => {
+  install(file: string, watching: Watching): Promise<Completion> {
+    return this.#completion(watching, async (accepted) => {
       // Options differ by version, and an unknown one is an error.
       const body = [file, {}]
       await this.#bus.call({ ...target('InstallBundle'), signature: 'sa{sv}', body, answered: accepted })
@@ -121,9 +130,9 @@ export class RaucService {
   }
 
   /** The end of the installation that is under way; undefined when there is none. @throws OutcomeUnknown */
-  async follow(progress: (percent: number) => void): Promise<Completion | undefined> {
+  async follow(watching: Watching): Promise<Completion | undefined> {
     let idle = false
-    const completion = this.#completion(progress, async (accepted, settle) => {
+    const completion = this.#completion(watching, async (accepted, settle) => {
       accepted()
       idle = await this.isIdle()
       if (idle) settle()
@@ -133,21 +142,22 @@ export class RaucService {
   }
 
   async #completion(
-    progress: (percent: number) => void,
+    { signal: waiter, progress }: Watching,
     begin: (accepted: () => void, settle: () => void) => Promise<void>,
   ): Promise<Completion> {
-    const { timers, signal } = this.#ctx
+    const { timers } = this.#ctx
+    const signals = [this.#ctx.signal, waiter]
     let end: (outcome: Completion | Error) => void = () => {}
     const outcome = new Promise<Completion | Error>((resolve) => {
       end = resolve
     })
     const lost = (text: string) => end(new OutcomeUnknown(`${text}; \`rauc status\` shows the result`))
-    const gone = () => lost('the plugin ota was stopped while RAUC installed')
+    const gone = () => lost(`the plugin ${waiter.aborted ? 'ota' : 'ota-rauc'} was stopped while RAUC installed`)
     const silent = () => lost(`RAUC has reported nothing for ${silence_ms / 60_000} min`)
     let limit = timers.after(silence_ms, silent)
     let isAccepted = false
     let hasWritten = false
-    signal.addEventListener('abort', gone)
+    for (const signal of signals) signal.addEventListener('abort', gone)
     this.#listener = {
       lost: (reason) => lost(`the connection to RAUC ended while it installed: ${reason}`),
       signal: ({ interface: name, member, body }) => {
@@ -181,7 +191,7 @@ export class RaucService {
       return found
     } finally {
       this.#listener = undefined
-      signal.removeEventListener('abort', gone)
+      for (const signal of signals) signal.removeEventListener('abort', gone)
       void limit()
     }
   }

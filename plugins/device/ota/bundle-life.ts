@@ -1,32 +1,31 @@
-import { pause } from 'rtk-base/link'
 import { mostTries, type PluginContext } from 'rtk-base/plugin'
-import { device } from 'rtk-base/services'
-import { Backoff } from 'rtk-base/time'
-import { Health } from '../health.js'
-import { type ImageTrial, look_ms, reasonOf } from '../image-trial.js'
-import type { UpdateMemory } from '../memory.js'
-import type { StationSigns } from '../signs.js'
-import type { Updates } from '../updates.js'
-import type { Rauc } from './index.js'
+import { type BundleInstaller, device } from 'rtk-base/services'
+import { Health } from './health.js'
+import { type ImageTrial, look_ms, reasonOf } from './image-trial.js'
+import type { UpdateMemory } from './memory.js'
+import type { StationSigns } from './signs.js'
+import type { Updates } from './updates.js'
 
-const errorCode = 'update-rauc'
-
-export interface RaucLife {
-  installer: Rauc
+export interface BundleLife {
+  installer: BundleInstaller
+  /** Aborts when this installer goes. */
+  signal: AbortSignal
   memory: UpdateMemory
   signs: StationSigns
   updates: Updates
   trial: ImageTrial
   hold_ms: number
-  /** Puts the version that runs on trial. */
-  begin(): Promise<void>
-  /** This plugin was loaded again in the same process. */
+  /** Puts the running version on trial, once. */
+  begin(trial: ImageTrial): Promise<void>
+  /** This plugin or the installer was loaded again in the same process. */
   isReload: boolean
 }
 
-/** Determines the started slot and the result of the last update. Never rejects. */
-export async function followRauc(ctx: PluginContext, life: RaucLife): Promise<void> {
-  await untilFound(ctx, life)
+/** Determines the running slot and the result of the last update, as soon as the installer knows. Never rejects. */
+export async function followBundles(ctx: PluginContext, life: BundleLife): Promise<void> {
+  await life.installer.ready()
+  if (life.signal.aborted) return
+  life.updates.progress.look()
   try {
     await judge(ctx, life)
   } catch (error) {
@@ -34,28 +33,13 @@ export async function followRauc(ctx: PluginContext, life: RaucLife): Promise<vo
   }
 }
 
-async function untilFound(ctx: PluginContext, { installer, updates }: RaucLife): Promise<void> {
-  const waits = new Backoff({ first_ms: 1_000, longest_ms: 60_000 })
-  for (;;) {
-    try {
-      await installer.find()
-      ctx.errors.while(errorCode, false)
-      updates.progress.look()
-      return
-    } catch (error) {
-      ctx.errors.while(errorCode, { reason: (error as Error).message })
-      await pause(ctx.timers, waits.next())
-    }
-  }
-}
-
-async function judge(ctx: PluginContext, life: RaucLife): Promise<void> {
-  const { installer, memory, updates, trial, begin, isReload } = life
+async function judge(ctx: PluginContext, life: BundleLife): Promise<void> {
+  const { installer, signal, memory, updates, trial, begin, isReload } = life
   const { bootId, lastEnd } = ctx.services.use(device)
   let pending = await memory.pending()
   if (pending?.slot === installer.running) {
     if (pending.verdict) return trial.giveUp(pending.verdict)
-    await begin()
+    await begin(trial)
     // The boot loader only counts the starts of the machine.
     const starts = isReload ? 0 : await memory.started()
     if (starts > mostTries)
@@ -64,7 +48,8 @@ async function judge(ctx: PluginContext, life: RaucLife): Promise<void> {
   }
   if (pending && pending.boot === bootId) {
     // The service was started again, the machine not yet.
-    if (!pending.installed && (await installer.follow((percent) => updates.progress.show('installing', percent)))) {
+    const progress = (percent: number) => updates.progress.show('installing', percent)
+    if (!pending.installed && (await installer.follow({ signal, progress }))) {
       await memory.installed()
       pending = await memory.pending()
     }
@@ -80,10 +65,11 @@ async function judge(ctx: PluginContext, life: RaucLife): Promise<void> {
 }
 
 /** The boot loader counts each start until it is marked as good: also those that no update has caused. */
-function keepBooted(ctx: PluginContext, { installer, signs, hold_ms }: RaucLife): void {
+function keepBooted(ctx: PluginContext, { installer, signal, signs, hold_ms }: BundleLife): void {
   const limits = { clock: ctx.clock, hold_ms, limit_ms: Number.POSITIVE_INFINITY }
   const health = new Health({ rtcm: false, broker: false }, limits)
   const stop = ctx.timers.every(look_ms, async () => {
+    if (signal.aborted) return void stop()
     const verdict = health.look(await signs.now())
     ctx.log.debug({ verdict: verdict.kind }, 'looked at this start')
     if (verdict.kind !== 'good') return
