@@ -3,12 +3,10 @@ import { definePlugin } from 'rtk-base/plugin'
 import { topics } from 'rtk-base/schemas'
 import { device, mqttBus, mqttLink, station } from 'rtk-base/services'
 import Type from 'typebox'
-import { BrokerChoice, tlsPort } from './broker-choice.js'
-import { BrokerTrial } from './broker-trial.js'
+import { BrokerChoice, tlsPort } from './broker.js'
 import { Renewal } from './identity/renewal.js'
 import { StationIdentity } from './identity/station-identity.js'
 import { BrokerLink, LinkHandoff } from './link/link.js'
-import { linkService } from './service.js'
 import { isStale, onlineStatus } from './session/client.js'
 
 /** The link to the broker: identity, sessions, online status. Its messages belong to other plugins. */
@@ -45,11 +43,8 @@ export default definePlugin({
       endsLink: true,
       title: 'MQTT: port of the broker',
     })
-    const broker = new BrokerChoice(ctx, host, port)
-    const settings = () => ({ enabled: enabled.get() === 1, ...broker.current, parameters: broker.parameters })
-
+    const broker = new BrokerChoice(ctx, { enabled, host, port }, options.brokerTrial ?? 60)
     const identity = new StationIdentity(ctx, options)
-    const trial = new BrokerTrial(ctx, options.brokerTrial ?? 60)
     const link = new BrokerLink(
       ctx,
       {
@@ -57,24 +52,24 @@ export default definePlugin({
         protocol: options.protocol ?? 'auto',
         insecure: options.insecure ?? false,
       },
-      settings,
+      broker,
       identity,
       {
         message: (message) => ctx.services.use(mqttBus).deliver(message),
         alive: (address) => ctx.services.use(mqttBus).alive(address),
         settled: () => void renewal.watch(),
         up: (session) => {
-          void trial.accepted()
+          void broker.accepted()
           void ctx.services.use(mqttBus).connected(session)
         },
       },
     )
     const renewal = new Renewal(ctx, options, identity, () => link.reconnect())
-    ctx.services.provide(mqttLink, linkService(link, settings))
+    ctx.services.provide(mqttLink, link)
 
     ctx.info.block('mqtt', {
       config: () => broker.current,
-      runtime: () => ({ via: link.via, state: link.state }),
+      runtime: () => link.fields,
       detail: { runtime: () => ({ stat: { sessions: link.sessions } }) },
     })
     ctx.action({ name: 'mqtt-renew', summary: 'renews the MQTT certificate', run: () => renewal.renew() })
@@ -85,25 +80,24 @@ export default definePlugin({
     })
     ctx.config.rule([host.name, port.name], (get, _changed, source) => {
       const next = { host: get(host.name) as string, port: get(port.name) as number }
-      return { store: trial.writes(next, { source, wasUp: link.session !== undefined }) }
+      return { store: broker.writes(next, { source, wasUp: link.up }) }
     })
     ctx.config.onChange([enabled.name, host.name, port.name], async () => {
       // Before the link: the broker on trial may accept the station at once.
-      await trial.changed(settings())
+      await broker.changed()
       link.apply()
-      broker.settled()
     })
     ctx.banner('MQTT', () => {
       const { host, port } = broker.current
-      return enabled.get() === 1 && host ? `${host}:${port}, topics base/${ctx.serial}/#` : ''
+      return broker.enabled && host ? `${host}:${port}, topics base/${ctx.serial}/#` : ''
     })
-    return { link, renewal, trial, identity, broker, settings, adopt: options.adopt ?? false }
+    return { link, renewal, identity, broker, adopt: options.adopt ?? false }
   },
 
-  async start(ctx, handoff, { link, renewal, trial, identity, broker, settings, adopt }) {
+  async start(ctx, handoff, { link, renewal, identity, broker, adopt }) {
     if (adopt) await identity.adopt().catch(({ message: reason }: Error) => ctx.errors.while('mqtt-adopt', { reason }))
     // Before the link: the broker on trial may accept the station at once.
-    await trial.start(settings())
+    await broker.start()
     ctx.defer(ctx.services.use(mqttBus).attach(link.driver))
     broker.watch(() => link.apply())
     link.start(handoff.get('link', LinkHandoff))

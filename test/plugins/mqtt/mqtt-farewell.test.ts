@@ -1,7 +1,7 @@
 import t from 'tap'
+import type { Broker } from '../../../plugins/mqtt/mqtt-link/broker.js'
 import { Farewell } from '../../../plugins/mqtt/mqtt-link/session/farewell.js'
 import { leaveLimit_ms, type Session } from '../../../plugins/mqtt/mqtt-link/session/session.js'
-import type { Broker } from '../../../plugins/mqtt/mqtt-link/settings.js'
 import { ManualClock } from '../../harness/index.js'
 
 const [here, there] = [

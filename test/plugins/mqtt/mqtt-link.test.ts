@@ -18,7 +18,7 @@ import { Retry, waits } from '../../../plugins/mqtt/mqtt-link/link/retry.js'
 import { linkStates } from '../../../plugins/mqtt/mqtt-link/link/states.js'
 import { mostAtOnce } from '../../../plugins/mqtt/mqtt-link/session/inspection.js'
 import { outboxLimit, Session } from '../../../plugins/mqtt/mqtt-link/session/session.js'
-import { OldBrokers } from '../../../plugins/mqtt/mqtt-link/session/session-factory.js'
+import { SessionFactory } from '../../../plugins/mqtt/mqtt-link/session/session-factory.js'
 import { defaultGateways, viaOf } from '../../../plugins/mqtt/mqtt-link/session/via.js'
 import { systemNetwork } from '../../../runtime/platform/ports/system-network.js'
 import { Backoff } from '../../../runtime/platform/time/backoff.js'
@@ -835,17 +835,22 @@ t.test('the link', async (t) => {
 
   t.test('that a broker speaks 3.1.1 only is remembered for 24 h, per host and port', (t) => {
     let now_ms = 0
-    const old = new OldBrokers(() => now_ms)
-    old.add({ host: 'a', port: 1 })
+    const ctx = { clock: { monotonic: () => now_ms } }
+    const made = () => new SessionFactory(ctx as never, { clientId: 'x', protocol: 'auto', insecure: true })
+    const sessions = made()
+    const versions = (of: SessionFactory) => [
+      of.version({ host: 'a', port: 1 }),
+      of.version({ host: 'a', port: 2 }),
+      of.version({ host: 'b', port: 1 }),
+    ]
+    sessions.accepted({ host: 'a', port: 1 }, 4)
     now_ms = 86_399_999
-    t.ok(old.has({ host: 'a', port: 1 }))
-    t.notOk(old.has({ host: 'a', port: 2 }))
-    t.notOk(old.has({ host: 'b', port: 1 }))
-    const next = new OldBrokers(() => now_ms)
-    next.load(old.entries)
-    t.ok(next.has({ host: 'a', port: 1 }), 'handed over')
+    t.same(versions(sessions), [4, 5, 5])
+    const next = made()
+    next.remember(sessions.oldBrokers)
+    t.same(versions(next), [4, 5, 5], 'handed over')
     now_ms = 86_400_000
-    t.notOk(next.has({ host: 'a', port: 1 }))
+    t.same(versions(next), [5, 5, 5])
     t.end()
   })
 

@@ -18,7 +18,7 @@ import {
   PacketWatch,
 } from '../../../plugins/mqtt/mqtt-link/session/inspection.js'
 import { outboxLimit, Session, type SessionEnd, within } from '../../../plugins/mqtt/mqtt-link/session/session.js'
-import { OldBrokers, SessionFactory } from '../../../plugins/mqtt/mqtt-link/session/session-factory.js'
+import { SessionFactory } from '../../../plugins/mqtt/mqtt-link/session/session-factory.js'
 import { defaultGateways } from '../../../plugins/mqtt/mqtt-link/session/via.js'
 import { systemNetwork } from '../../../runtime/platform/ports/system-network.js'
 import type { PluginContext } from '../../../runtime/plugin.js'
@@ -489,14 +489,6 @@ t.test('holds, waits and memories end when they should', async (t) => {
   retry.cancel()
   await clock.advance(10)
   t.equal(again, 1)
-
-  const old = new OldBrokers(() => clock.monotonic())
-  old.add({ host: 'h', port: 1 })
-  t.same([old.has({ host: 'h', port: 1 }), old.has({ host: 'h', port: 2 })], [true, false])
-  await clock.advance(24 * 3_600_000 - 1)
-  t.ok(old.has({ host: 'h', port: 1 }))
-  await clock.advance(1)
-  t.notOk(old.has({ host: 'h', port: 1 }), 'for 24 hours')
 
   const route = (flags: string, destination = '00000000', mask = '00000000', gateway = '0101A8C0') =>
     defaultGateways(`head\neth0\t${destination}\t${gateway}\t${flags}\t0\t0\t0\t${mask}\t0\t0\t0`, true)

@@ -15,7 +15,6 @@ import {
   Sequence,
   Set as SetOf,
 } from 'asn1js'
-import { toPem } from './identity.js'
 
 const oids = {
   extensionRequest: '1.2.840.113549.1.9.14',
@@ -129,7 +128,16 @@ export function issuedFor(key: string, oldPem: string, pkcs7: Uint8Array): strin
   if (own.subject !== old.subject)
     throw new Error(`the new certificate is for "${oneLine(own.subject)}" instead of "${oneLine(old.subject)}"`)
   const chain = all.filter((one) => one !== own && one.subject !== one.issuer)
-  return [own, ...chain].map(({ raw }) => toPem('CERTIFICATE', raw)).join('')
+  return [own, ...chain].map(({ raw }) => toPem(raw)).join('')
 }
 
 const oneLine = (name: string) => name.replaceAll('\n', ', ')
+
+/** The text form of a certificate (RFC 7468). */
+function toPem(der: Uint8Array): string {
+  const lines =
+    Buffer.from(der)
+      .toString('base64')
+      .match(/.{1,64}/g) ?? []
+  return `-----BEGIN CERTIFICATE-----\n${lines.join('\n')}\n-----END CERTIFICATE-----\n`
+}

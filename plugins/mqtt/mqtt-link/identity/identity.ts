@@ -32,18 +32,6 @@ export function requireCertificate(pem: string, file: string): void {
 /** SHA-256 of the station's own certificate. */
 export const fingerprint = (pem: string): string => new X509Certificate(pem).fingerprint256
 
-/** RFC 7468 */
-export function toPem(label: 'CERTIFICATE' | 'PRIVATE KEY', der: Uint8Array): string {
-  const lines =
-    Buffer.from(der)
-      .toString('base64')
-      .match(/.{1,64}/g) ?? []
-  return `-----BEGIN ${label}-----\n${lines.join('\n')}\n-----END ${label}-----\n`
-}
-
-/** `2026-11-21`, for texts that a person reads. */
-export const day = (utc_s: number): string => new Date(utc_s * 1000).toISOString().slice(0, 10)
-
 /** PEM texts: the station's certificate followed by its chain, its key, and the authority of the other side. */
 export interface Pem {
   ca?: string | undefined

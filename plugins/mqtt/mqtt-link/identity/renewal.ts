@@ -5,7 +5,7 @@ import { waitAfter_ms } from 'rtk-base/time'
 import { failureOf } from '../failure.js'
 import type { CertificateRequest } from './certificate-request.js'
 import { notYet, reEnrol } from './est.js'
-import { certificateInfo, day, type Identity, requireCertificate } from './identity.js'
+import { certificateInfo, type Identity, requireCertificate } from './identity.js'
 import type { StationIdentity } from './station-identity.js'
 
 const look_ms = 600_000
@@ -132,3 +132,6 @@ export class Renewal {
     return this.#ctx.errors.while('mqtt-renew', { stage: 'request', reason })?.why ?? reason
   }
 }
+
+/** `2026-11-21`, for texts that a person reads. */
+const day = (utc_s: number): string => new Date(utc_s * 1000).toISOString().slice(0, 10)

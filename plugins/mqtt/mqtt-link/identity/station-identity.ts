@@ -1,7 +1,16 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { disk, readRecord } from 'rtk-base/files'
 import type { PluginContext } from 'rtk-base/plugin'
 import type { Failure } from '../failure.js'
-import { fingerprint, Identity, type Pem } from './identity.js'
-import { IdentityFiles, type ReadFiles } from './identity-files.js'
+import { fingerprint, Identity, type Pem, requireCertificate } from './identity.js'
+
+/** Contents of the PEM files that a person put on the machine. */
+interface ReadFiles {
+  /** Missing and invalid files are left out. */
+  usable: Identity
+  /** Why the first unusable file cannot be used: a text that names the file. */
+  fault: string | undefined
+}
 
 /** An identity in the protected namespace. */
 interface Stored {
@@ -25,7 +34,13 @@ const isStored = (value: unknown): value is Stored =>
  */
 export class StationIdentity {
   readonly #ctx: PluginContext
-  readonly #files: IdentityFiles
+  /**
+   * Paths of the PEM files: of the authority that signed the broker's certificate (left out: the system's authorities), and of the
+   * station's own certificate and key.
+   */
+  readonly #paths: Pem
+  /** The key file whose permissions were reported. */
+  #warned = ''
   /** The present attempt uses the candidate. */
   #isTried = false
   /** Why the candidate failed: the old identity is next. */
@@ -33,12 +48,12 @@ export class StationIdentity {
 
   constructor(ctx: PluginContext, paths: Pem) {
     this.#ctx = ctx
-    this.#files = new IdentityFiles(paths, ctx.log)
+    this.#paths = paths
   }
 
   /** Without the candidate. Read again for each attempt. Rejects with a text that names the file. */
   async current(): Promise<Identity> {
-    const files = await this.#files.read()
+    const files = await this.#readFiles()
     const renewed = await this.#renewed('identity', files)
     if (renewed) return renewed
     if (files.fault !== undefined) throw new Error(files.fault)
@@ -52,7 +67,7 @@ export class StationIdentity {
 
   /** The identity for the attempt. Rejects with a text that names the file. */
   async next(): Promise<Identity> {
-    const candidate = this.#refused ? undefined : await this.#renewed('candidate', await this.#files.read())
+    const candidate = this.#refused ? undefined : await this.#renewed('candidate', await this.#readFiles())
     const identity = candidate ?? (await this.current())
     this.#isTried = candidate !== undefined
     return identity
@@ -89,7 +104,7 @@ export class StationIdentity {
 
   /** Stores a candidate beside the current identity. Durable once resolved. @throws RTK_ERR_STORE_WRITE */
   async propose(cert: string, key: string): Promise<void> {
-    const { usable: files } = await this.#files.read()
+    const { usable: files } = await this.#readFiles()
     const before = await this.#stored('identity')
     const replaces = files.cert === undefined ? (before?.replaces ?? '') : fingerprint(files.cert)
     await this.#store('candidate', { cert, key, ca: files.ca ?? before?.ca, replaces })
@@ -97,7 +112,7 @@ export class StationIdentity {
 
   /** Copies the files into the protected namespace, so that they can be removed. @throws RTK_ERR_STORE_WRITE */
   async adopt(): Promise<void> {
-    const { ca, cert, key } = (await this.#files.read()).usable
+    const { ca, cert, key } = (await this.#readFiles()).usable
     if (cert === undefined || key === undefined) return
     const replaces = fingerprint(cert)
     if ((await this.#stored('identity'))?.replaces === replaces) return
@@ -112,9 +127,38 @@ export class StationIdentity {
   async #renewed(name: 'identity' | 'candidate', { usable }: ReadFiles): Promise<Identity | undefined> {
     const stored = await this.#stored(name)
     if (!stored || (usable.cert !== undefined && fingerprint(usable.cert) !== stored.replaces)) return undefined
-    const [ca, file] = [usable.ca ?? stored.ca, this.#files.paths.ca]
+    const [ca, file] = [usable.ca ?? stored.ca, this.#paths.ca]
     if (ca === undefined && file) throw new Error(`the ca file ${file} cannot be read, or is not a PEM certificate`)
     return new Identity({ cert: stored.cert, key: stored.key, ca })
+  }
+
+  /** The files are read again for each attempt: a person may have exchanged them. */
+  async #readFiles(): Promise<ReadFiles> {
+    const texts: Pem = {}
+    let unread: string | undefined
+    for (const part of ['ca', 'cert', 'key'] as const) {
+      const path = this.#paths[part]
+      if (path === undefined || path === '') continue
+      try {
+        texts[part] = await readRecord(path)
+        if (part === 'key') await this.#warnOfReaders(path)
+      } catch (error) {
+        unread ??= `the ${part} file cannot be read: ${messageOf(error)}`
+      }
+    }
+    const { ca } = texts
+    const isPair = texts.cert !== undefined && texts.key !== undefined
+    if (!isPair && (texts.cert ?? texts.key) !== undefined) unread ??= 'cert and key go together: set both'
+    const invalid = faultOf(isPair ? texts : { ca }, this.#paths)
+    // Without its authority a certificate is not used either: any authority of the system could vouch for the broker.
+    const usable = invalid ? { ca: invalid.part === 'ca' ? undefined : ca } : isPair ? texts : { ca }
+    return { usable: new Identity(usable), fault: unread ?? invalid?.text }
+  }
+
+  async #warnOfReaders(path: string): Promise<void> {
+    if (((await disk.stat(path)).mode & 0o077) === 0 || this.#warned === path) return
+    this.#warned = path
+    this.#ctx.log.warn(`other users can read the key ${path}: it is used all the same; chmod 600 it`)
   }
 
   async #stored(name: 'identity' | 'candidate'): Promise<Stored | undefined> {
@@ -126,3 +170,27 @@ export class StationIdentity {
     return this.#ctx.store.protected.set(name, identity)
   }
 }
+
+/** The first fault of readable files. TLS would ignore a `cert` with an empty `key`. */
+function faultOf({ ca, cert, key }: Pem, paths: Pem): { part: keyof Pem; text: string } | undefined {
+  let part: keyof Pem = 'ca'
+  try {
+    if (ca !== undefined) requireCertificate(ca, paths.ca ?? '')
+    part = 'cert'
+    if (cert !== undefined) requireCertificate(cert, paths.cert ?? '')
+  } catch (error) {
+    return { part, text: messageOf(error) }
+  }
+  if (cert === undefined || key === undefined) return undefined
+  try {
+    if (new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))) return undefined
+    return { part: 'key', text: `the key ${paths.key} does not belong to the certificate ${paths.cert}` }
+  } catch (error) {
+    return {
+      part: 'key',
+      text: `${paths.key} is not a PEM private key without a passphrase: ${messageOf(error)}`,
+    }
+  }
+}
+
+const messageOf = (error: unknown) => (error as Error).message

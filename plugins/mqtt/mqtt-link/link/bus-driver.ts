@@ -1,8 +1,8 @@
 import type { PluginContext } from 'rtk-base/plugin'
 import type { MqttDriver, MqttProperties } from 'rtk-base/services'
+import { type Broker, sameBroker } from '../broker.js'
 import { onlineStatus, onlineTopic } from '../session/client.js'
 import type { Session } from '../session/session.js'
-import { type Broker, sameBroker } from '../settings.js'
 
 /** Carries the topics of the bus over the session that is up. */
 export class BusDriver implements MqttDriver {

@@ -2,17 +2,17 @@ import { randomUUID } from 'node:crypto'
 import { normalAddress, Outbound, type UplinkWatch } from 'rtk-base/link'
 import type { PluginContext } from 'rtk-base/plugin'
 import type { MqttLinkState, OnlineStatus } from 'rtk-base/schemas'
-import { cellularRouter, cellularUplink, type MqttLink } from 'rtk-base/services'
+import { cellularRouter, cellularUplink, type MqttInbound, type MqttLink } from 'rtk-base/services'
 import { type Static, Type } from 'typebox'
+import { type Broker, type BrokerChoice, sameBroker } from '../broker.js'
 import { type Failure, isOfTheWay, noFailure } from '../failure.js'
 import { type CertificateInfo, type Identity, noCertificate } from '../identity/identity.js'
 import type { StationIdentity } from '../identity/station-identity.js'
 import { onlineStatus } from '../session/client.js'
 import { Farewell } from '../session/farewell.js'
 import type { Session } from '../session/session.js'
-import { SessionFactory } from '../session/session-factory.js'
+import { type LinkOptions, SessionFactory } from '../session/session-factory.js'
 import { interfaceOf } from '../session/via.js'
-import { type Broker, type LinkEvents, type LinkOptions, type LinkSettings, sameBroker } from '../settings.js'
 import { BusDriver } from './bus-driver.js'
 import { Retry } from './retry.js'
 import { type LinkEvent, nextState } from './states.js'
@@ -33,13 +33,23 @@ export const LinkHandoff = Type.Object({
 })
 type LinkHandoff = Static<typeof LinkHandoff>
 
-/** Keeps a session with the broker, and shows its state. */
-export class BrokerLink {
+export interface LinkEvents {
+  /** The broker accepted the session; `y` is published and the topics are subscribed. */
+  up(session: { clientId: string; reconnect: boolean }): void
+  message(message: MqttInbound): void
+  /** The broker answered. @param address the station's own, of that connection */
+  alive(address: string): void
+  /** The identity that stays in use is decided. */
+  settled(): void
+}
+
+/** Keeps a session with the broker. It is the service `mqtt-link` for other plugins, too. */
+export class BrokerLink implements MqttLink {
   /** Carries the bus. */
   readonly driver: BusDriver
   readonly #ctx: PluginContext
   readonly #options: LinkOptions
-  readonly #settings: () => LinkSettings
+  readonly #broker: Pick<BrokerChoice, 'enabled' | 'current'>
   readonly #identities: StationIdentity
   readonly #events: LinkEvents
   readonly #sessions: SessionFactory
@@ -60,16 +70,16 @@ export class BrokerLink {
   constructor(
     ctx: PluginContext,
     options: LinkOptions,
-    settings: () => LinkSettings,
+    broker: Pick<BrokerChoice, 'enabled' | 'current'>,
     identities: StationIdentity,
     events: LinkEvents,
   ) {
     this.#ctx = ctx
     this.#options = options
-    this.#settings = settings
+    this.#broker = broker
     this.#identities = identities
     this.#events = events
-    this.driver = new BusDriver(ctx, () => this.session)
+    this.driver = new BusDriver(ctx, () => this.#live)
     this.#retry = new Retry(ctx)
     this.#out = new Outbound(ctx, 'mqtt-link', '', { carries: 'control' })
     this.#uplinks = this.#out.uplinks
@@ -80,50 +90,92 @@ export class BrokerLink {
     this.#sessions = new SessionFactory(ctx, options)
   }
 
-  get state() {
-    return { link: this.#state, cert: this.#certificate, error: this.#failure }
+  get enabled(): boolean {
+    return this.#broker.enabled
+  }
+
+  get broker(): MqttLink['broker'] {
+    const { host, port } = this.#broker.current
+    return host === '' ? undefined : { host, port, tls: this.#sessions.usesTls(this.#identity ?? {}) }
+  }
+
+  get state(): MqttLinkState {
+    return this.#state
+  }
+
+  get failure(): Failure {
+    return this.#failure
+  }
+
+  get up(): boolean {
+    return this.#live !== undefined
+  }
+
+  /** The session that is up. */
+  get #live(): Session | undefined {
+    return this.#state === 'up' ? this.#session : undefined
+  }
+
+  /** `mqtt.state` and `mqtt.via` */
+  get fields() {
+    return { via: this.via, state: { link: this.#state, cert: this.#certificate, error: this.#failure } }
   }
 
   get via(): MqttLink['via'] {
     const { services } = this.#ctx
-    if (!this.session) return ''
-    const via = this.#uplinks.via(this.session)
+    if (!this.#live) return ''
+    const via = this.#uplinks.via(this.#live)
     if (via !== undefined) return via
     const isConnected = services.find(cellularUplink)?.connected === true
-    return interfaceOf(this.session, isConnected ? services.find(cellularRouter)?.address : undefined)
+    return interfaceOf(this.#live, isConnected ? services.find(cellularRouter)?.address : undefined)
   }
 
-  /** Sessions that a broker accepted since the plugin was loaded. */
+  /** Number of sessions that a broker accepted since the plugin was loaded. */
   get sessions(): number {
     return this.#accepted
   }
 
-  /** The session that is up. */
-  get session(): Session | undefined {
-    return this.#state === 'up' ? this.#session : undefined
+  /** Each session has another name, from the moment that it was announced. */
+  get session(): string | undefined {
+    return this.up && this.#session === this.#announced?.session ? this.#announced?.name : undefined
   }
 
-  /** Name of the session, from the moment that it was announced; each session has another one. */
-  get sessionName(): string | undefined {
-    const { session } = this
-    return session !== undefined && session === this.#announced?.session ? this.#announced.name : undefined
+  get version(): 4 | 5 | undefined {
+    return this.#live?.version
   }
 
-  /** The identity of the session, or of the last attempt. */
-  get identity(): Identity | undefined {
-    return this.#identity
+  get brokerAddress(): string {
+    return this.#live?.remoteAddress ?? ''
+  }
+
+  hasRoom(bytes: number): boolean {
+    return this.#live?.up === true && this.#live.hasRoom(bytes)
+  }
+
+  largestPayload(topic: string): number {
+    return this.#live?.largestPayload(topic) ?? Number.POSITIVE_INFINITY
+  }
+
+  get certificateUntil_s(): number {
+    return this.#certificate.until
+  }
+
+  get certificate(): string | undefined {
+    return this.#identity?.cert
+  }
+
+  async sign(data: Uint8Array): ReturnType<MqttLink['sign']> {
+    if (this.#identity === undefined) throw new Error('the certificate is not read yet')
+    return this.#identity.sign(data)
   }
 
   get handoff(): LinkHandoff {
     const { promised } = this.#farewell
-    return {
-      oldBrokers: this.#sessions.oldBrokers.entries,
-      ...(promised && { promised: { host: promised.host, port: promised.port } }),
-    }
+    return { oldBrokers: this.#sessions.oldBrokers, ...(promised && { promised }) }
   }
 
   start(handoff?: LinkHandoff): void {
-    this.#sessions.oldBrokers.load(handoff?.oldBrokers ?? [])
+    this.#sessions.remember(handoff?.oldBrokers ?? [])
     this.#farewell.load(handoff?.promised)
     this.#ctx.timers.every(ping_ms, () => this.#ping())
     this.#ctx.defer(() => this.#out.close())
@@ -137,19 +189,15 @@ export class BrokerLink {
 
   /** The settings changed: switches the link on or off, or goes to the other broker. */
   apply(): void {
-    const settings = this.#settings()
     this.#retry.restart()
-    if (!settings.enabled) this.#dispatch('disable')
+    if (!this.enabled) this.#dispatch('disable')
     else if (this.#state === 'disabled') this.#dispatch('enable')
-    else if (this.#state !== 'up' || !sameBroker(settings, this.#session?.broker)) this.#dispatch('reconnect')
+    else if (this.#state !== 'up' || !sameBroker(this.#broker.current, this.#session?.broker))
+      this.#dispatch('reconnect')
     if (this.#state === 'disabled') {
       this.#ctx.status('switched off (mqtt-en is 0)')
       this.#out.idle('switched off (mqtt-en is 0)')
     }
-  }
-
-  get usesTls(): boolean {
-    return this.#sessions.usesTls(this.#identity ?? {})
   }
 
   /** Reconnects with the current identity. */
@@ -246,7 +294,7 @@ export class BrokerLink {
     this.#identities.begin()
     // The broker may have accepted the attempt that is given up here a moment ago.
     void this.#farewell.restart(this.#takeSession())
-    const { host, port } = this.#settings()
+    const { host, port } = this.#broker.current
     this.#out.retarget(host === '' ? '' : `${host}:${port}`)
     const held = this.#retry.heldFor
     if (held !== undefined) return this.#fail({ cause: 'held', text: held })
@@ -314,7 +362,7 @@ export class BrokerLink {
       if (turn !== this.#turn || session !== this.#session) return
       this.#dispatch('accepted')
       // A topic may have been added meanwhile.
-      this.driver.subscribeAll(this.session, () => {})
+      this.driver.subscribeAll(this.#live, () => {})
     })
   }
 
@@ -323,7 +371,7 @@ export class BrokerLink {
    * pings than it was sent (`inspection.ts`).
    */
   #reportAlive(): void {
-    const { session } = this
+    const session = this.#live
     if (session?.localAddress === undefined) return
     this.#events.alive(session.localAddress)
     this.#uplinks.reached(session, 'the broker answers')
@@ -331,7 +379,7 @@ export class BrokerLink {
 
   #greet(): void {
     const session = this.#session
-    const { host, port } = session?.broker ?? this.#settings()
+    const { host, port } = session?.broker ?? this.#broker.current
     this.#failure = noFailure
     this.#out.up(session)
     this.#retry.succeeded()

@@ -3,8 +3,8 @@ import { MqttClient } from 'mqtt'
 import { asciiHost } from 'rtk-base/link'
 import type { MqttMessage, NetworkPort, Socket } from 'rtk-base/plugin'
 import type { OnlineStatus } from 'rtk-base/schemas'
+import type { DialledBroker } from '../broker.js'
 import type { Identity } from '../identity/identity.js'
-import type { DialledBroker } from '../settings.js'
 import { largestInbound } from './inspection.js'
 
 /** Stated to MQTT 5 brokers: publications of QoS 1 that they may send before the first was acknowledged. */

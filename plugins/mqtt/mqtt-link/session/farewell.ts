@@ -1,6 +1,6 @@
 import { Mutex } from 'async-mutex'
 import type { PluginContext } from 'rtk-base/plugin'
-import { type Broker, sameBroker } from '../settings.js'
+import { type Broker, sameBroker } from '../broker.js'
 import { onlineStatus } from './client.js'
 import { leaveLimit_ms, type Session, within } from './session.js'
 

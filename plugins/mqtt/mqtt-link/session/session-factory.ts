@@ -1,23 +1,42 @@
 import type { PluginContext } from 'rtk-base/plugin'
 import { device } from 'rtk-base/services'
+import type { Broker, DialledBroker } from '../broker.js'
 import type { Failure } from '../failure.js'
 import type { Identity } from '../identity/identity.js'
-import type { Broker, DialledBroker, LinkOptions } from '../settings.js'
 import { Session, type SessionEnd, type SessionEvents } from './session.js'
 
 /** After this uptime TLS is tried although the time is not known. */
 const longestTimeWait_ms = 60_000
+/** A broker that speaks MQTT 3.1.1 only is remembered for so long, because it may be updated. */
+const memory_ms = 24 * 3_600_000
+
+export interface LinkOptions {
+  clientId: string
+  protocol: 'auto' | '4' | '5'
+  /** Plain TCP, unless an identity is given. */
+  insecure: boolean
+}
 
 /** Makes sessions by the options: with or without TLS, with MQTT 5 or 3.1.1. */
 export class SessionFactory {
-  readonly oldBrokers: OldBrokers
   readonly #ctx: PluginContext
   readonly #options: LinkOptions
+  /** Brokers that speak MQTT 3.1.1 only, `HOST:PORT`, and until when that is remembered. */
+  readonly #old = new Map<string, number>()
 
   constructor(ctx: PluginContext, options: LinkOptions) {
-    this.oldBrokers = new OldBrokers(() => ctx.clock.monotonic())
     this.#ctx = ctx
     this.#options = options
+  }
+
+  /** Brokers that speak MQTT 3.1.1 only, for the next instance. */
+  get oldBrokers(): [string, number][] {
+    return [...this.#old]
+  }
+
+  /** @param oldBrokers of the previous instance */
+  remember(oldBrokers: Iterable<readonly [string, number]>): void {
+    for (const [broker, until_ms] of oldBrokers) this.#old.set(broker, until_ms)
   }
 
   usesTls({ ca, cert }: Partial<Identity>): boolean {
@@ -44,7 +63,7 @@ export class SessionFactory {
   version(broker: Broker): 4 | 5 {
     const { protocol } = this.#options
     if (protocol !== 'auto') return protocol === '4' ? 4 : 5
-    return this.oldBrokers.has(broker) ? 4 : 5
+    return (this.#old.get(nameOf(broker)) ?? 0) > this.#ctx.clock.monotonic() ? 4 : 5
   }
 
   /** Begins an attempt. @throws when TLS rejects the identity */
@@ -57,7 +76,8 @@ export class SessionFactory {
 
   /** The broker accepted this version. */
   accepted(broker: Broker, version: 4 | 5): void {
-    if (version === 4 && this.#options.protocol === 'auto') this.oldBrokers.add(broker)
+    if (version === 4 && this.#options.protocol === 'auto')
+      this.#old.set(nameOf(broker), this.#ctx.clock.monotonic() + memory_ms)
   }
 
   /** Whether an attempt that ended is repeated with 3.1.1 at once. */
@@ -66,30 +86,4 @@ export class SessionFactory {
   }
 }
 
-const memory_ms = 24 * 3_600_000
-
-/** The brokers that speak MQTT 3.1.1 only. Each is remembered for 24 hours, because it may be updated. */
-export class OldBrokers {
-  readonly #monotonic: () => number
-  readonly #until_ms = new Map<string, number>()
-
-  constructor(monotonic: () => number) {
-    this.#monotonic = monotonic
-  }
-
-  get entries(): [string, number][] {
-    return [...this.#until_ms]
-  }
-
-  load(entries: Iterable<readonly [string, number]>): void {
-    for (const [key, until_ms] of entries) this.#until_ms.set(key, until_ms)
-  }
-
-  add({ host, port }: Broker): void {
-    this.#until_ms.set(`${host}:${port}`, this.#monotonic() + memory_ms)
-  }
-
-  has({ host, port }: Broker): boolean {
-    return (this.#until_ms.get(`${host}:${port}`) ?? 0) > this.#monotonic()
-  }
-}
+const nameOf = ({ host, port }: Broker) => `${host}:${port}`

@@ -3,6 +3,7 @@ import { topicMatches } from 'rtk-base/link'
 import type { Socket } from 'rtk-base/plugin'
 import type { OnlineStatus } from 'rtk-base/schemas'
 import type { MqttDriver, MqttInbound, MqttProperties } from 'rtk-base/services'
+import type { Broker } from '../broker.js'
 import {
   breachFailure,
   disconnectFailure,
@@ -11,7 +12,6 @@ import {
   isHangUp,
   isUnacceptableVersion,
 } from '../failure.js'
-import type { Broker } from '../settings.js'
 import { clientOf, onlineTopic, type SessionOptions, socketOf } from './client.js'
 import { Breach, Inspection } from './inspection.js'
 
