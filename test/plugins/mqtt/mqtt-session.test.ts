@@ -9,6 +9,7 @@ import t, { type Test } from 'tap'
 import { Identity } from '../../../plugins/mqtt/mqtt-link/identity/identity.js'
 import { StationIdentity } from '../../../plugins/mqtt/mqtt-link/identity/station-identity.js'
 import { BusDriver } from '../../../plugins/mqtt/mqtt-link/link/bus-driver.js'
+import { defaultGateways } from '../../../plugins/mqtt/mqtt-link/link/outbound.js'
 import { Retry } from '../../../plugins/mqtt/mqtt-link/link/retry.js'
 import {
   Breach,
@@ -19,7 +20,6 @@ import {
 } from '../../../plugins/mqtt/mqtt-link/session/inspection.js'
 import { outboxLimit, Session, type SessionEnd, within } from '../../../plugins/mqtt/mqtt-link/session/session.js'
 import { SessionFactory } from '../../../plugins/mqtt/mqtt-link/session/session-factory.js'
-import { defaultGateways } from '../../../plugins/mqtt/mqtt-link/session/via.js'
 import { systemNetwork } from '../../../runtime/platform/ports/system-network.js'
 import type { PluginContext } from '../../../runtime/plugin.js'
 import type { MqttInbound } from '../../../schemas/services.js'

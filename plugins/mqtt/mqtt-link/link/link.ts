@@ -1,19 +1,18 @@
 import { randomUUID } from 'node:crypto'
-import { normalAddress, Outbound, type UplinkWatch } from 'rtk-base/link'
 import type { PluginContext } from 'rtk-base/plugin'
 import type { MqttLinkState, OnlineStatus } from 'rtk-base/schemas'
-import { cellularRouter, cellularUplink, type MqttInbound, type MqttLink } from 'rtk-base/services'
+import type { MqttInbound, MqttLink } from 'rtk-base/services'
 import { type Static, Type } from 'typebox'
 import { type Broker, type BrokerChoice, sameBroker } from '../broker.js'
-import { type Failure, isOfTheWay, noFailure } from '../failure.js'
+import { type Failure, noFailure } from '../failure.js'
 import { type CertificateInfo, type Identity, noCertificate } from '../identity/identity.js'
 import type { StationIdentity } from '../identity/station-identity.js'
 import { onlineStatus } from '../session/client.js'
 import { Farewell } from '../session/farewell.js'
 import type { Session } from '../session/session.js'
 import { type LinkOptions, SessionFactory } from '../session/session-factory.js'
-import { interfaceOf } from '../session/via.js'
 import { BusDriver } from './bus-driver.js'
+import { BrokerOutbound } from './outbound.js'
 import { Retry } from './retry.js'
 import { type LinkEvent, nextState } from './states.js'
 
@@ -55,15 +54,14 @@ export class BrokerLink implements MqttLink {
   readonly #sessions: SessionFactory
   readonly #farewell: Farewell
   readonly #retry: Retry
-  readonly #out: Outbound
-  readonly #uplinks: UplinkWatch
+  readonly #out: BrokerOutbound
   #state: MqttLinkState = 'disabled'
   #failure: Failure = noFailure
   #certificate: CertificateInfo = noCertificate
   #identity: Identity | undefined
   #session: Session | undefined
   #announced: { session: Session; name: string } | undefined
-  /** Counts the attempts, so that late results of earlier ones are dropped. */
+  /** Counts the attempts: one that was given up before its session began ends by itself. */
   #turn = 0
   #accepted = 0
 
@@ -81,8 +79,7 @@ export class BrokerLink implements MqttLink {
     this.#events = events
     this.driver = new BusDriver(ctx, () => this.#live)
     this.#retry = new Retry(ctx)
-    this.#out = new Outbound(ctx, 'mqtt-link', '', { carries: 'control' })
-    this.#uplinks = this.#out.uplinks
+    this.#out = new BrokerOutbound(ctx, () => this.#session)
     this.#farewell = new Farewell(ctx.clock, (broker) => {
       const silent = { accepted() {}, alive() {}, message() {}, ended() {} }
       return this.#identity && this.#sessions.begin(broker, this.#identity, this.#sessions.version(broker), silent)
@@ -122,12 +119,7 @@ export class BrokerLink implements MqttLink {
   }
 
   get via(): MqttLink['via'] {
-    const { services } = this.#ctx
-    if (!this.#live) return ''
-    const via = this.#uplinks.via(this.#live)
-    if (via !== undefined) return via
-    const isConnected = services.find(cellularUplink)?.connected === true
-    return interfaceOf(this.#live, isConnected ? services.find(cellularRouter)?.address : undefined)
+    return this.#live ? this.#out.via(this.#live) : ''
   }
 
   /** Number of sessions that a broker accepted since the plugin was loaded. */
@@ -179,11 +171,7 @@ export class BrokerLink implements MqttLink {
     this.#farewell.load(handoff?.promised)
     this.#ctx.timers.every(ping_ms, () => this.#ping())
     this.#ctx.defer(() => this.#out.close())
-    this.#out.start({
-      up: () => this.networkUp(),
-      changed: () => this.#checkWay(),
-      down: (addresses, text) => this.#networkDown(addresses, text),
-    })
+    this.#out.follow({ up: () => this.networkUp(), stranded: (failure) => this.#stranded(failure) })
     this.apply()
   }
 
@@ -213,19 +201,9 @@ export class BrokerLink implements MqttLink {
     else if (this.#state === 'connecting' && this.#session?.unreached === true) this.#dispatch('reconnect')
   }
 
-  /** An attempt may have taken a way a moment before that was gone. */
-  #checkWay(): void {
-    const { localAddress } = this.#session ?? {}
-    if (localAddress === undefined || !this.#uplinks.isStranded(localAddress)) return
-    this.#networkDown([normalAddress(localAddress)], `the address ${normalAddress(localAddress)} is gone`)
-  }
-
-  /** The socket of a session or an attempt has lost its way: it would wait for minutes. Another way may be there already. */
-  #networkDown(addresses: readonly string[], text: string): void {
-    const { localAddress } = this.#session ?? {}
-    if (localAddress === undefined || !addresses.includes(normalAddress(localAddress))) return
+  #stranded(failure: Failure): void {
     this.#retry.reset()
-    this.#fail({ cause: 'unreachable', text }, { reported: false })
+    this.#fail(failure, { reported: false })
   }
 
   /** Ends the link with `q` and makes no attempt until the returned function is called. */
@@ -263,7 +241,7 @@ export class BrokerLink implements MqttLink {
     if (next === 'down') {
       if (before === 'up') this.#retry.lost()
       const wait_ms = this.#retry.failed(this.#failure, () => this.#dispatch('due'))
-      this.#reportFailure(wait_ms)
+      this.#out.down(this.#failure, wait_ms)
     }
     if (next === 'renewing') this.#restart()
     if (next === 'disabled') this.#disable()
@@ -295,7 +273,7 @@ export class BrokerLink implements MqttLink {
     // The broker may have accepted the attempt that is given up here a moment ago.
     void this.#farewell.restart(this.#takeSession())
     const { host, port } = this.#broker.current
-    this.#out.retarget(host === '' ? '' : `${host}:${port}`)
+    this.#out.aim({ host, port })
     const held = this.#retry.heldFor
     if (held !== undefined) return this.#fail({ cause: 'held', text: held })
     if (host === '') return this.#fail({ cause: 'config', text: 'no broker is set: set mqtt-host' })
@@ -323,18 +301,15 @@ export class BrokerLink implements MqttLink {
   }
 
   #connect(broker: Broker, identity: Identity, version: 4 | 5): void {
-    const turn = this.#turn
     try {
       this.#session = this.#sessions.begin({ ...broker, resolve: this.#out.resolve }, identity, version, {
         accepted: () => {
-          if (turn !== this.#turn) return
           this.#sessions.accepted(broker, version)
-          this.#subscribe(turn)
+          this.#subscribe()
         },
         alive: () => this.#reportAlive(),
         message: (message) => this.#events.message(message),
         ended: (end) => {
-          if (turn !== this.#turn) return
           this.#session = undefined
           if (this.#sessions.fallsBack(version, end)) this.#connect(broker, identity, 4)
           else this.#fail(this.#sessions.explained(end.failure))
@@ -346,10 +321,10 @@ export class BrokerLink implements MqttLink {
   }
 
   /** The link is up when requests can reach the station: a client that reads the document may send one at once. */
-  #subscribe(turn: number): void {
+  #subscribe(): void {
     const session = this.#session
     const late = this.#ctx.timers.after(subscribeLimit_ms, () => {
-      if (turn !== this.#turn || session !== this.#session || this.#state !== 'connecting') return
+      if (session !== this.#session || this.#state !== 'connecting') return
       this.#fail({
         cause: 'timeout',
         text: `the broker did not answer the subscription in ${subscribeLimit_ms / 1000} s`,
@@ -359,7 +334,7 @@ export class BrokerLink implements MqttLink {
     this.driver.sayOnline(session)
     this.driver.subscribeAll(session, () => {
       void late()
-      if (turn !== this.#turn || session !== this.#session) return
+      if (session !== this.#session) return
       this.#dispatch('accepted')
       // A topic may have been added meanwhile.
       this.driver.subscribeAll(this.#live, () => {})
@@ -374,7 +349,7 @@ export class BrokerLink implements MqttLink {
     const session = this.#live
     if (session?.localAddress === undefined) return
     this.#events.alive(session.localAddress)
-    this.#uplinks.reached(session, 'the broker answers')
+    this.#out.uplinks.reached(session, 'the broker answers')
   }
 
   #greet(): void {
@@ -398,21 +373,10 @@ export class BrokerLink implements MqttLink {
 
   #fail(failure: Failure, { reported = true } = {}): void {
     this.#failure = failure
-    if (reported && isOfTheWay(failure)) this.#uplinks.failed(failure.text)
+    if (reported) this.#out.wayFailed(failure)
     this.#takeSession()?.drop()
     if (this.#state === 'connecting' && this.#identities.failed(failure)) void this.#open()
     else this.#dispatch('failed')
-  }
-
-  /** Input of the recovery ladder: whether the station's network may be at fault. */
-  #reportFailure(wait_ms: number): void {
-    const { cause, text } = this.#failure
-    if (cause === 'config' || cause === 'held' || cause === 'identity') this.#out.idle(text)
-    else {
-      const answered = cause === 'auth' || cause === 'refused' || cause === 'protocol' || cause === 'tls'
-      // `#fail` and `#ping` have told the uplinks, which know the address of the session.
-      this.#out.failed(text, wait_ms, { answered, evidence: false })
-    }
   }
 
   /** TCP reports a dead connection only after up to a quarter of an hour, even with pending data. */
@@ -420,7 +384,7 @@ export class BrokerLink implements MqttLink {
     if (this.#state !== 'up' || this.#session?.ping() !== false) return
     const text = `the broker answered no ping for ${ping_ms / 1000} s`
     this.#failure = { cause: 'ping', text }
-    this.#uplinks.failed(text, this.#session.localAddress)
+    this.#out.wayFailed(this.#failure, this.#session.localAddress)
     this.#ctx.log.warn({ cause: 'ping' }, `reconnecting the MQTT link: ${text}`)
     this.#dispatch('dead')
   }
