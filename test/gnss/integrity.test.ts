@@ -56,17 +56,19 @@ import {
   roundEcef,
 } from '../../runtime/lib/gnss/index.js'
 import type { DataDir, PluginContext } from '../../runtime/plugin.js'
-import type {
-  AntennaMove,
-  EvidenceMemory,
-  EvidenceName,
-  HeldTarget,
-  MoveVector,
-  Receiver,
-  ReceiverFix,
-  ReferencePosition,
-  RtcmFrame,
-  SatelliteResidual,
+import {
+  type AntennaMove,
+  correctionStatus,
+  type EvidenceMemory,
+  type EvidenceName,
+  type HeldTarget,
+  type MoveVector,
+  procedureStatus,
+  type Receiver,
+  type ReceiverFix,
+  type ReferencePosition,
+  type RtcmFrame,
+  type SatelliteResidual,
 } from '../../schemas/services.js'
 import { arpFrame, msmFrame, until } from '../harness/index.js'
 import { errorsOf } from '../harness/standing-errors.js'
@@ -706,15 +708,21 @@ interface CheckOptions {
 /** A start-up check of a base that moved, with one position a second. */
 function check({ size_m, chosen = reference(), source = '', isVouchedFor = false }: CheckOptions = {}) {
   const state = { now_ms: 0, stands: false, doubts: [] as boolean[] }
+  const known = new Map<unknown, unknown>([
+    [correctionStatus, { remote: source }],
+    [procedureStatus, { trustedSources: isVouchedFor ? [source] : [] }],
+  ])
+  const ctx = {
+    clock: { monotonic: () => state.now_ms },
+    services: { find: (token: unknown) => known.get(token) },
+    event: () => ({ emit: (comparison: unknown) => state.doubts.push(comparison !== undefined) }),
+  }
   const made = new PositionCheck(
+    ctx as never,
     {
       suspicion: () => (state.stands || size_m !== undefined ? { size_m } : undefined),
-      doubts: (comparison) => state.doubts.push(comparison !== undefined),
       limits: () => ({ accuracy_m: 3, ...limits }),
-      correctionSource: () => source,
-      isVouchedFor: () => isVouchedFor,
       geoidSeparation_m: () => undefined,
-      now_ms: () => state.now_ms,
     },
     10,
   )

@@ -1,9 +1,7 @@
 /** The integrity monitor collects evidence from the receiver and answers whether the antenna is at a reference position. */
-import { followsBase, isPosition, type MsmEpoch, moveText, sameEcef } from 'rtk-base/gnss'
+import { type MsmEpoch, sameEcef } from 'rtk-base/gnss'
 import type { EventSource, PluginContext, Event as PluginEvent } from 'rtk-base/plugin'
 import {
-  type AntennaMove,
-  correctionStatus,
   device,
   type EvidenceMemory,
   type HeldTarget,
@@ -13,9 +11,7 @@ import {
   type MoveEvidence,
   type MoveSuspicion,
   type PositionComparison,
-  procedureStatus,
   type Receiver,
-  type ReceiverFix,
   type ReferencePosition,
   type RtcmFrame,
   rtcmGate,
@@ -29,7 +25,7 @@ import { longest_s } from './continuity/carry.js'
 import { type Carriage, Continuity, HandedMoment } from './continuity/continuity.js'
 import { whoIs } from './continuity/moment.js'
 import type { Verification } from './continuity/verification.js'
-import { longestReload_ms, moved_m, stale_ms } from './limits.js'
+import { longestReload_ms, moved_m } from './limits.js'
 import type { AntennaMotion } from './motion-status.js'
 import type { IntegrityOptions } from './options.js'
 import { OrbitSky } from './orbit-sky.js'
@@ -97,14 +93,11 @@ export class IntegrityMonitor implements Integrity {
   readonly #check: PositionCheck
   readonly #reports: WatchReports
   readonly #found: EventSource<MoveEvidence>
-  readonly #doubt: EventSource<PositionComparison | undefined>
   readonly #orbits = new OrbitSky(() => {
     const fix = this.#receiver?.fix
     return fix?.ok && fix.t > 0 ? { position: fix.position, utc_s: fix.t } : undefined
   })
   #receiver: Receiver | undefined
-  #positionAt_ms = Number.NEGATIVE_INFINITY
-  #distrustsCorrections: boolean = false
   #base: Base = { stage: 'none' }
   /** The move that stands, or came last; undefined in a new instance. */
   #shown: ShownMove | undefined
@@ -113,7 +106,6 @@ export class IntegrityMonitor implements Integrity {
     this.#ctx = ctx
     this.#limits = limits
     this.#found = ctx.event()
-    this.#doubt = ctx.event()
     this.#phases = new AntennaPhases(options.phases, this.#orbits)
     this.#suspicion = new Suspicion(ctx.log)
     const clocks = { now_ms: () => this.#now_ms(), utc_s: () => this.#utc_s() }
@@ -121,18 +113,8 @@ export class IntegrityMonitor implements Integrity {
     this.#continuity = new Continuity(this.#orbits, clocks, ctx.log, folder)
     const geoidSeparation_m = () => this.#receiver?.fix?.geoidSeparation_m
     this.#reports = new WatchReports(ctx.errors, geoidSeparation_m)
-    this.#check = new PositionCheck(
-      {
-        suspicion: () => this.suspicion,
-        doubts: (comparison) => this.#doubt.emit(comparison),
-        limits,
-        correctionSource: () => this.#correctionSource,
-        isVouchedFor: () => this.#isVouchedFor,
-        geoidSeparation_m,
-        now_ms: clocks.now_ms,
-      },
-      options.initial_s,
-    )
+    const deps = { suspicion: () => this.suspicion, limits, geoidSeparation_m }
+    this.#check = new PositionCheck(ctx, deps, options.initial_s)
   }
 
   // ── start and stop ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -146,7 +128,7 @@ export class IntegrityMonitor implements Integrity {
     if (before) this.#resumeFrom(before)
     // Subscribed after the gate, also when the gate is reloaded: computing here delays no frame.
     services.watch(rtcmGate, () => on(receiver.onRtcm, (frame) => this.#heardRtcm(frame)))
-    on(receiver.onFix, (fix) => this.#heardFix(fix))
+    on(receiver.onFix, (fix) => this.#check.add(fix))
     const { onEphemeris, onResiduals, onSatellites, onSecondFix, onWarning } = receiver
     if (onEphemeris) on(onEphemeris, (frame) => this.#orbits.hear(frame))
     if (onSatellites) on(onSatellites, ({ satellites }) => this.#phases.look(satellites, this.#now_ms()))
@@ -235,21 +217,8 @@ export class IntegrityMonitor implements Integrity {
     }
     // What was settled is no part of what comes now.
     if (!suspicion) this.#shown = new ShownMove()
-    const { isLeast, moves, ...vector } = this.#shownMove(before).take(move, this.#now_ms())
-    const size_m = Math.hypot(vector.east_m, vector.north_m, vector.up_m)
-    const t = before?.t ?? Math.max(0, Math.round(this.#utc_s() - move.age_s))
-    const found: AntennaMove = { by: before?.by ?? 'phases', t, size_m, isLeast, moves, vector }
-    const text = `the carrier phases show a move of ${moveText(found)}`
-    this.#tell({ moved: true, by: 'phases', text, size_m, move: found })
-  }
-
-  #shownMove(before: AntennaMove | undefined): ShownMove {
-    const { isLeast = false, moves = 1, vector } = before ?? {}
-    this.#shown ??= new ShownMove({
-      ...(vector && { earlier: { ...vector, isLeast, moves } }),
-      isBlind: true,
-    })
-    return this.#shown
+    this.#shown ??= ShownMove.after(before)
+    this.#tell(this.#shown.evidence(move, before, this.#now_ms(), this.#utc_s()))
   }
 
   #heardUnknown(evidence: MoveEvidence | undefined): void {
@@ -275,23 +244,6 @@ export class IntegrityMonitor implements Integrity {
     this.#heardCode(base.movement.residuals(this.#orbits.residuals(epoch, base.reference.arp), now_ms))
   }
   #rangesAt_ms = Number.NEGATIVE_INFINITY
-
-  #heardFix(fix: ReceiverFix): void {
-    if (!isPosition(fix)) return
-    this.#positionAt_ms = this.#now_ms()
-    this.#check.add(fix, !followsBase(fix) || !this.#distrustsCorrections)
-  }
-
-  /** '' unknown. */
-  get #correctionSource(): string {
-    return this.#ctx.services.find(correctionStatus)?.remote ?? ''
-  }
-
-  get #isVouchedFor(): boolean {
-    const source = this.#correctionSource
-    const trusted = this.#ctx.services.find(procedureStatus)?.trustedSources ?? []
-    return source !== '' && (trusted.includes(source) || trusted.includes(source.replace(/:\d+$/, '')))
-  }
 
   #heardCode(suspect: Suspect | undefined): void {
     if (!suspect) return
@@ -332,11 +284,11 @@ export class IntegrityMonitor implements Integrity {
   }
 
   get onDoubt(): PluginEvent<PositionComparison | undefined> {
-    return this.#doubt.on
+    return this.#check.onDoubt
   }
 
   distrustCorrections(distrusted: boolean): void {
-    this.#distrustsCorrections = distrusted
+    this.#check.distrustCorrections(distrusted)
   }
 
   forgetPositions(since_ms?: number): void {
@@ -369,10 +321,8 @@ export class IntegrityMonitor implements Integrity {
   }
 
   distance_m(reference: ReferencePosition | undefined): number | undefined {
-    const now_ms = this.#now_ms()
-    if (this.#trusted) return this.#watched?.movement.delta_m(now_ms)
-    if (!reference || now_ms - this.#positionAt_ms > stale_ms) return undefined
-    return this.#check.distance_m(reference)
+    if (this.#trusted) return this.#watched?.movement.delta_m(this.#now_ms())
+    return reference && this.#check.distance_m(reference)
   }
 
   // ── antenna moves ─────────────────────────────────────────────────────────────────────────────────────────────────

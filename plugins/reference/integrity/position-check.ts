@@ -1,29 +1,25 @@
 /** Locates the antenna by rover positions and compares it with a reference: before a base is set up, and after a move. */
-import { sigmasOf } from 'rtk-base/gnss'
-import type {
-  LivePosition,
-  MoveSuspicion,
-  MoveVector,
-  PositionComparison,
-  ReceiverFix,
-  ReferencePosition,
+import { followsBase, isPosition, sigmasOf } from 'rtk-base/gnss'
+import type { Event, EventSource, PluginContext } from 'rtk-base/plugin'
+import {
+  correctionStatus,
+  type LivePosition,
+  type MoveSuspicion,
+  type MoveVector,
+  type PositionComparison,
+  procedureStatus,
+  type ReceiverFix,
+  type ReferencePosition,
 } from 'rtk-base/services'
 import { compare, type StartLimits } from './comparison.js'
-import { back_s, doubt_s, explained, seenReturn } from './limits.js'
+import { back_s, doubt_s, explained, seenReturn, stale_ms } from './limits.js'
 import { Positions } from './positions.js'
 
 export interface PositionCheckDeps {
   /** A suspected move and its size in metres; undefined without a suspicion. */
   suspicion(): Omit<MoveSuspicion, 'text'> | undefined
-  /** The position is farther from the reference than the accuracies explain, so the check takes longer. Undefined once it is decided. */
-  doubts(comparison: PositionComparison | undefined): void
   limits(): StartLimits
-  /** The source of the corrections; '' unknown. */
-  correctionSource(): string
-  /** A person vouches for the position of that base. */
-  isVouchedFor(): boolean
   geoidSeparation_m(): number | undefined
-  now_ms(): number
 }
 
 const axes = ['east_m', 'north_m', 'up_m'] as const
@@ -37,8 +33,12 @@ interface Found {
 }
 
 export class PositionCheck {
+  readonly #ctx: Pick<PluginContext, 'clock' | 'services'>
   readonly #deps: PositionCheckDeps
   readonly #window: Positions
+  readonly #doubt: EventSource<PositionComparison | undefined>
+  #newestAt_ms = Number.NEGATIVE_INFINITY
+  #distrustsCorrections: boolean = false
   /** Positions since a doubt came up; undefined without one. */
   #long: Positions | undefined
   /** Since when nothing but unverified corrections contradicts the reference. */
@@ -50,13 +50,27 @@ export class PositionCheck {
   /** The last position that met the required accuracy. */
   live: LivePosition | undefined
 
-  constructor(deps: PositionCheckDeps, window_s: number) {
+  constructor(ctx: Pick<PluginContext, 'clock' | 'services' | 'event'>, deps: PositionCheckDeps, window_s: number) {
+    this.#ctx = ctx
     this.#deps = deps
     this.#window = new Positions(window_s)
+    this.#doubt = ctx.event()
   }
 
-  /** @param counts false: its corrections are known to be wrong */
-  add(fix: ReceiverFix, counts = true): void {
+  /** The position is farther from the reference than the accuracies explain, so the check takes longer. Undefined once it is decided. */
+  get onDoubt(): Event<PositionComparison | undefined> {
+    return this.#doubt.on
+  }
+
+  /** The corrections are known to be wrong: positions with them do not count. */
+  distrustCorrections(distrusted: boolean): void {
+    this.#distrustsCorrections = distrusted
+  }
+
+  add(fix: ReceiverFix): void {
+    if (!isPosition(fix)) return
+    this.#newestAt_ms = this.#now_ms
+    const counts = !followsBase(fix) || !this.#distrustsCorrections
     this.#window.add(fix, counts)
     this.#long?.add(fix, counts)
     this.#agreeing?.add(fix, counts)
@@ -86,12 +100,12 @@ export class PositionCheck {
    * positions without its corrections count, where there are any.
    */
   #find(by: 'window' | 'newest', reference?: ReferencePosition, positions = this.#window): Found | undefined {
-    const now_ms = this.#deps.now_ms()
+    const now_ms = this.#now_ms
     const all = positions.all(now_ms, by)
     const source = reference?.source ?? ''
     const isRelative = reference?.corr === true && source === ''
-    if (isRelative || this.#deps.isVouchedFor() || !positions.follow(now_ms)) return all && { live: all }
-    const isSameBase = reference?.corr === true && sameHost(source, this.#deps.correctionSource())
+    if (isRelative || this.#isVouchedFor || !positions.follow(now_ms)) return all && { live: all }
+    const isSameBase = reference?.corr === true && hostOf(source) === hostOf(this.#correctionSource)
     const plain = positions.plain(now_ms, by)
     // Those that come are waited for.
     if (!plain && positions.plain(now_ms, 'newest')) return undefined
@@ -108,7 +122,7 @@ export class PositionCheck {
   #weigh({ live, unverified, corrected }: Found, reference: ReferencePosition): PositionComparison {
     const comparison = this.compare(live, reference)
     if (unverified && comparison.agrees !== true) {
-      const source = this.#deps.correctionSource()
+      const source = this.#correctionSource
       const whose = source ? `the corrections of ${source}` : 'corrections that come by a port of the receiver'
       return {
         ...comparison,
@@ -137,7 +151,7 @@ export class PositionCheck {
     if (this.comparison.unverified && this.#awaitsOthers(this.comparison)) return undefined
     if (agrees === undefined && !this.#long && !this.comparison.unverified) {
       this.#long = new Positions(doubt_s)
-      this.#deps.doubts(this.comparison)
+      this.#doubt.emit(this.comparison)
       return undefined
     }
     this.#endDoubt()
@@ -146,10 +160,10 @@ export class PositionCheck {
 
   /** Positions without corrections are awaited for as long as a doubt is averaged. */
   #awaitsOthers(comparison: PositionComparison): boolean {
-    const now_ms = this.#deps.now_ms()
+    const now_ms = this.#now_ms
     if (this.#unverifiedSince_ms === undefined) {
       this.#unverifiedSince_ms = now_ms
-      this.#deps.doubts(comparison)
+      this.#doubt.emit(comparison)
     }
     return now_ms - this.#unverifiedSince_ms < doubt_s * 1000
   }
@@ -158,7 +172,7 @@ export class PositionCheck {
     if (!this.#long && this.#unverifiedSince_ms === undefined) return
     this.#long = undefined
     this.#unverifiedSince_ms = undefined
-    this.#deps.doubts(undefined)
+    this.#doubt.emit(undefined)
   }
 
   /**
@@ -198,8 +212,9 @@ export class PositionCheck {
     return size_m > least_m && !isNearby
   }
 
-  /** Distance of the newest position, metres. */
+  /** Distance of the newest position, metres; undefined: there is none, or it is too old. */
   distance_m(reference: ReferencePosition): number | undefined {
+    if (this.#now_ms - this.#newestAt_ms > stale_ms) return undefined
     const newest = this.#find('newest', reference)?.live
     return newest && this.compare(newest, reference).distance_m
   }
@@ -220,6 +235,22 @@ export class PositionCheck {
     this.comparison = this.compare(live, reference)
     return this.comparison
   }
+
+  get #now_ms(): number {
+    return this.#ctx.clock.monotonic()
+  }
+
+  /** The source of the corrections; '' unknown. */
+  get #correctionSource(): string {
+    return this.#ctx.services.find(correctionStatus)?.remote ?? ''
+  }
+
+  /** A person vouches for the position of that base. */
+  get #isVouchedFor(): boolean {
+    const source = this.#correctionSource
+    const trusted = this.#ctx.services.find(procedureStatus)?.trustedSources ?? []
+    return source !== '' && (trusted.includes(source) || trusted.includes(hostOf(source)))
+  }
 }
 
 /** By three standard deviations. */
@@ -228,8 +259,5 @@ function isZero(vector: MoveVector): boolean {
   return axes.every((axis) => Math.abs(vector[axis]) <= 3 * sigmas[axis])
 }
 
-/** Whether two sources are the same, whatever port of theirs they send from. */
-function sameHost(one: string, other: string): boolean {
-  const host = (source: string) => source.replace(/:\d+$/, '')
-  return host(one) === host(other)
-}
+/** A source without its port. */
+const hostOf = (source: string) => source.replace(/:\d+$/, '')

@@ -1,4 +1,6 @@
 /** The move that people are told: what one watch after the other has measured. Pure. */
+import { moveText } from 'rtk-base/gnss'
+import type { AntennaMove, MoveEvidence } from 'rtk-base/services'
 import { type Static, Type } from 'typebox'
 import { plus } from './phase/departure.js'
 import type { Move } from './phase/report.js'
@@ -45,6 +47,11 @@ export class ShownMove {
     this.#isBlind = isBlind
   }
 
+  /** In a new instance: what was suspected before, and nothing is known of the time since. */
+  static after({ isLeast = false, moves = 1, vector }: Partial<AntennaMove> = {}): ShownMove {
+    return new ShownMove({ ...(vector && { earlier: { ...vector, isLeast, moves } }), isBlind: true })
+  }
+
   snapshot(): ShownSnapshot {
     const [earlier, present, told_ms] = [this.#earlier, this.#present, this.#told_ms]
     return {
@@ -73,5 +80,15 @@ export class ShownMove {
     this.#told_ms = now_ms
     this.#present = sum(undefined, move)
     return sum(this.#earlier, this.#present)
+  }
+
+  /** @param before the suspected move, which this one adds to @param utc_s 0: unknown */
+  evidence(move: Move, before: AntennaMove | undefined, now_ms: number, utc_s: number): MoveEvidence {
+    const { isLeast, moves, ...vector } = this.take(move, now_ms)
+    const size_m = Math.hypot(vector.east_m, vector.north_m, vector.up_m)
+    const t = before?.t ?? Math.max(0, Math.round(utc_s - move.age_s))
+    const found: AntennaMove = { by: before?.by ?? 'phases', t, size_m, isLeast, moves, vector }
+    const text = `the carrier phases show a move of ${moveText(found)}`
+    return { moved: true, by: 'phases', text, size_m, move: found }
   }
 }
