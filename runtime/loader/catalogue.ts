@@ -8,7 +8,7 @@ import type { PluginDefinition } from '../plugin.js'
 export interface CatalogueEntry {
   /** Ids of its services. */
   readonly provides: readonly string[]
-  /** Of the specification. */
+  /** Commands that the specification names. */
   readonly commands: readonly string[]
   readonly errors: readonly ErrorKind[]
   /** The plugin adds to the support report. */
@@ -33,7 +33,10 @@ export function catalogueOf(definitions: Iterable<PluginDefinition>): Catalogue 
   )
 }
 
-/** Of a device: of the shipped plugins that it does not have, the commands are known all the same, for its answers. */
+/**
+ * The catalogue of a device: of the shipped plugins that it does not have, the commands are known all the same, for its
+ * answers.
+ */
 export function withCommandsOf(shipped: Catalogue, own: Catalogue): Catalogue {
   const others = Object.entries(shipped).filter(([, { commands }]) => commands.length > 0)
   return {
@@ -44,7 +47,7 @@ export function withCommandsOf(shipped: Catalogue, own: Catalogue): Catalogue {
   }
 }
 
-/** Of the plugins that come with this code; empty where a build does not have it yet. */
+/** The catalogue of the plugins that come with this code; empty where a build does not have it yet. */
 export function readCatalogue(root = packageRoot()): Catalogue {
   try {
     return JSON.parse(readFileSync(join(catalogueFolder(root), catalogueName), 'utf8')) as Catalogue

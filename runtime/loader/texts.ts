@@ -66,7 +66,7 @@ export interface TextFile {
   readonly content: string
 }
 
-/** Of the folder of a plugin's entry file; empty without the folder. */
+/** The texts in the folder of a plugin's entry file; empty without the folder. */
 export function textFiles(folder: string): TextFile[] {
   try {
     return readdirSync(join(folder, 'texts'))

@@ -23,7 +23,7 @@ export interface UpdateTrialsDeps {
 
 export class UpdateTrials {
   readonly #deps: UpdateTrialsDeps
-  /** Of the versions that are on trial, by their keys. */
+  /** The versions that are on trial, by their keys. */
   readonly #trials = new Map<string, Trial<Update>>()
   /** Keys of confirmed versions that have not run in this process yet. */
   readonly #unseen = new Set<string>()

@@ -14,7 +14,7 @@ const proof_ms = 10_000
 const agreement_ms = 2_000
 /** A receiver that was wrong is set right by less than this: a known time cannot be further off. */
 const longestJump_ms = 3_600_000
-/** Of the monotonic clock: a service of the system may slew it by 500 ppm (adjtimex(2)). */
+/** The largest drift of the monotonic clock: a service of the system may slew it by 500 ppm (adjtimex(2)). */
 const largestDrift = 500e-6
 
 export interface DeviceDeps {
@@ -61,7 +61,7 @@ export class StationDevice implements Device {
   /** UTC minus monotonic time, as the receiver gave it. */
   #offset_ms: number | undefined
   #told: Device['toldUtc']
-  /** Of the first time that counted. */
+  /** The offset of the first time that counted. */
   #anchor: { offset_ms: number; at_ms: number } | undefined
   /** The first time that a receiver gave, and since when it has been consistent. */
   #unproved: { offset_ms: number; since_ms: number } | undefined

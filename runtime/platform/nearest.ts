@@ -1,7 +1,7 @@
 /** Names that a mistyped name probably means. Pure: the page uses it too. */
 import { distance } from 'fastest-levenshtein'
 
-/** Of names, up to three that were probably meant, the nearest first. */
+/** Up to three names that were probably meant, the nearest first. */
 export function nearest(name: string, names: Iterable<string>): string[] {
   return [...names]
     .map((known) => ({ known, steps: known.startsWith(name) && name.length > 2 ? 1 : distance(name, known) }))

@@ -10,7 +10,7 @@ export interface Release {
   readonly sha256: string
   /** ISO time of the build. */
   readonly built: string
-  /** Of a device folder: the name of the variant that it was made of. */
+  /** In a device folder: the name of the variant that it was made of. */
   readonly variant?: string
 }
 
@@ -25,7 +25,7 @@ export function packageRoot(): string {
   return folder
 }
 
-/** Of an installed npm package: the prebuilt plugins and the release. */
+/** The folder of an installed npm package with the prebuilt plugins and the release. */
 export const packedFolder = (root: string): string => join(root, 'build', 'prebuilt')
 export const releaseFile = 'release.json'
 

@@ -61,7 +61,7 @@ export class Trial<T> {
     return this.#isOver
   }
 
-  /** Of the window. */
+  /** The rest of the window. */
   get left_ms(): number {
     const { clock, window_ms = Number.POSITIVE_INFINITY } = this.#options
     return this.#begun_ms === undefined ? window_ms : Math.max(0, this.#begun_ms + window_ms - clock.monotonic())

@@ -221,8 +221,8 @@ export interface FleetJudgement {
   /** Begin of the middle one of the windows that were judged, UTC seconds: half of them began later. 0: there is none. */
   readonly window_s: number
   /**
-   * Of a contradiction, a `NetCause` of `rtk-base/baseline`; `''` without one. `survey`: the offset is within three times the accuracy that
-   * the station states (`values.acc_m`).
+   * The cause of a contradiction, a `NetCause` of `rtk-base/baseline`; `''` without one. `survey`: the offset is within
+   * three times the accuracy that the station states (`values.acc_m`).
    */
   readonly cause: {
     readonly kind: string

@@ -21,7 +21,10 @@ export interface NeighbourCheck {
   readonly advice: string
   /** Kind of contradiction, for translations: `height`, `frame`, `swapped`, `far`, `survey` or `unexplained`; '' in the other states. */
   readonly cause: string
-  /** Of the contradiction: `size_m`, and by how much the true position is farther east, north and up: `east_m`, `north_m`, `up_m`. */
+  /**
+   * The values of the contradiction: `size_m`, and by how much the true position is farther east, north and up:
+   * `east_m`, `north_m`, `up_m`.
+   */
   readonly values: ErrorValues
   /** One of the members changed. */
   readonly onChange: Event<void>

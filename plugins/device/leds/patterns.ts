@@ -14,7 +14,7 @@ export type LedName = (typeof ledNames)[number]
 /** The input, from the station's services; undefined: unknown. */
 export interface Facts {
   base: BaseStateName | undefined
-  /** Of the GNSS procedure. */
+  /** The status of the GNSS procedure. */
   status: string | undefined
   /** Number of current errors. */
   errors: number

@@ -17,7 +17,7 @@ export interface StationFacts {
   running: string
   /** No older version of it is taken; `''`: any. */
   minVersion: string
-  /** Of everything that an image unpacks. */
+  /** The largest sum of everything that an image unpacks. */
   largest_bytes: number
 }
 

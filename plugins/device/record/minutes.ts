@@ -18,7 +18,7 @@ export class Minutes {
   #epochs = 0
   #gap_ms = 0
   #isInterrupted = false
-  /** Of the stream, while it was there last: a plugin that failed has none. */
+  /** The limit of the stream, while it was there last: a plugin that failed has none. */
   #limit_ms = 0
   #lastEpoch_ms: number
   #frames: Record<string, number> = {}

@@ -14,7 +14,7 @@ export interface MachineFiles {
 
 const textOf = (file: string) => disk.readFile(file, 'utf8').catch(() => '')
 
-/** Of the hottest zone, °C; undefined without one. */
+/** The temperature of the hottest zone, °C; undefined without one. */
 export async function temperature({ root }: MachineFiles): Promise<number | undefined> {
   const folder = join(root, 'sys', 'class', 'thermal')
   const zones = (await disk.readdir(folder).catch(() => [])).filter((name) => name.startsWith('thermal_zone'))
@@ -40,7 +40,10 @@ async function hasUndervoltage(files: MachineFiles): Promise<boolean | undefined
   return known.length > 0 ? known.includes('1') : undefined
 }
 
-/** Of the disk with this folder, which a broken disk does not let be made, bytes; undefined if it cannot be asked. */
+/**
+ * The size of the disk with this folder, which a broken disk does not let be made, bytes; undefined if it cannot be
+ * asked.
+ */
 export async function diskOf(folder: () => string): Promise<{ free: number; size: number } | undefined> {
   try {
     const { bavail, blocks, bsize } = await disk.statfs(folder())

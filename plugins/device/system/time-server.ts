@@ -2,7 +2,7 @@ import type { PluginContext } from 'rtk-base/plugin'
 import type { Device } from 'rtk-base/services'
 
 const sample_ms = 500
-/** Of the arrivals of this time the one with the least delay counts: the others waited for the line or for the processor. */
+/** The window in which the arrival with the least delay counts: the others waited for the line or for the processor. */
 const window_ms = 60_000
 /** A receiver that has not told the time for so long serves none. */
 const stale_ms = 10_000
@@ -11,7 +11,7 @@ const stale_ms = 10_000
  * 115,200 baud takes 90 ms). It cannot be seen from here, so it counts as error.
  */
 const unseenDelay_s = 0.2
-/** Of the monotonic clock, as RFC 5905 has it. */
+/** The drift of the monotonic clock, as RFC 5905 has it. */
 const drift = 15e-6
 
 const packet_bytes = 48

@@ -13,7 +13,7 @@ export interface BaseFacts {
   stopping: boolean
   /** An update is fetched or installed. */
   updating: boolean
-  /** Of the GNSS procedure; undefined while no plugin runs it. */
+  /** The status of the GNSS procedure; undefined while no plugin runs it. */
   status: string | undefined
   /** RTCM goes out of a receiver that is up. */
   sending: boolean
@@ -33,7 +33,7 @@ export function baseState({ stopping, updating, status, sending, elapsed_ms }: B
 
 export interface SummaryFacts {
   base: BaseStateName
-  /** Of the GNSS procedure; `''` unknown. */
+  /** The status of the GNSS procedure; `''` unknown. */
   status: string
   update: UpdateStateName
   /** The version that runs is on trial. */

@@ -21,14 +21,14 @@ export interface Facts {
   isSending: boolean
   /** The oldest first. */
   errors: readonly Omit<StationError, 'text' | 't'>[]
-  /** Of the GNSS procedure, or how the receiver is connected; undefined: nothing runs a receiver. */
+  /** The status of the GNSS procedure, or how the receiver is connected; undefined: nothing runs a receiver. */
   status: string | undefined
   /** Wish of a person that the station is carrying out. */
   asked?: ProcedureWish | undefined
   antenna: AntennaStatus
   interfered: boolean | undefined
   spoofed: boolean | undefined
-  /** Of the phases, in 5 minutes. */
+  /** The share of phases with a slip, in 5 minutes. */
   slips_percent: number | undefined
   satellitesUsed: number | undefined
   /** The receiver is only listened to: nothing here judges its reference. */
@@ -341,11 +341,11 @@ function overrideOf(reference: ChosenReference | undefined, least_m: number): Fi
 
 export interface Judgement {
   readonly fitness: Fitness
-  /** Of the rule that decides; `ok` when none holds. */
+  /** The code of the rule that decides; `ok` when none holds. */
   readonly code: string
   readonly why: string
   readonly advice: string
-  /** Of `why` and `advice`. */
+  /** The code of `why` and `advice`. */
   readonly why_code: string
   readonly values: ErrorValues
 }

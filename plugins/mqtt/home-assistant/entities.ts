@@ -16,7 +16,7 @@ export interface Entity {
   read(evidence: Evidence): unknown
   /** As Home Assistant names it: `device_class`, `unit_of_measurement`, `state_class`, `icon`. */
   readonly facts: Readonly<Record<string, string>>
-  /** Of a `binary_sensor`: it is on when the value is one of these. */
+  /** For a `binary_sensor`: it is on when the value is one of these. */
   readonly on?: readonly string[]
 }
 

@@ -12,7 +12,7 @@ export interface Parameters {
 
 interface Edges {
   reaches(caller: Caller): boolean
-  /** Of the machine, without the port itself. */
+  /** The other interfaces of the machine. */
   others(): readonly NetworkInterface[]
 }
 

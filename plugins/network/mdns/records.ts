@@ -2,7 +2,7 @@
 import type { Answer, StringAnswer } from 'dns-packet'
 
 export interface Names {
-  /** Of the service instances, e.g. `RTK base SN1`. */
+  /** The name of the service instances, e.g. `RTK base SN1`. */
   readonly instance: string
   /** Host name without `.local`. */
   readonly host: string

@@ -25,7 +25,7 @@ const again_ms = 1_000
 const againToProbe_ms = 200
 const shortest_ms = 20
 const spread_ms = 100
-/** Of an answer to a plain DNS client, which knows nothing of mDNS. */
+/** The lifetime in an answer to a plain DNS client, which knows nothing of mDNS. */
 const plainTtl_s = 10
 /** Longer packets are none of mDNS (RFC 6762, section 17). */
 export const most_bytes = 9_000
@@ -33,12 +33,12 @@ export const most_bytes = 9_000
 export const mostPackets = 200
 /** Time that packets may take, per second: names that point to names that point to names are dear to read. */
 const mostWork_ms = 50
-/** Of all kinds in a packet; a name of a few bytes may stand for a long one each time. */
+/** The records of all kinds in a packet at most; a name of a few bytes may stand for a long one each time. */
 const mostRecords = 256
 const mostQuestions = 64
 
 export interface ResponderEdges {
-  /** Of the group; another port means a plain DNS client. */
+  /** The port of the group; another port means a plain DNS client. */
   readonly port: number
   monotonic(): number
   /** A clock that runs during code: the cost of a packet. */

@@ -44,7 +44,7 @@ export function routerBlock(ctx: Pick<PluginContext, 'info'>, router: Router): {
   return ctx.info.block('router', { static: identity, runtime, config })
 }
 
-/** Of the oldest live value that is shown. */
+/** The age of the oldest live value that is shown. */
 function age_s({ facts }: Router): number {
   const shown = (['system', 'registration', 'signal', 'sim'] as const).filter((name) => facts.get(name))
   return Math.floor(Math.max(0, ...shown.map((name) => facts.age_ms(name))) / 1000)

@@ -125,7 +125,7 @@ export class Router {
     return this.#arrival?.address ?? ''
   }
 
-  /** Of the credentials that are in use, or that would be tried first. */
+  /** The credentials that are in use, or that would be tried first. */
   get credentials(): Credentials {
     const { override } = this.parameters
     return this.#link?.credentials ?? (override.pswd === '' ? this.logins.default : override)

@@ -46,7 +46,7 @@ const young_ms = 60_000
 class Forwarder {
   readonly #router: Router
   readonly #now_ms: () => number
-  /** Of the last login after which a call was denied all the same: it lacks a right that no login gives. */
+  /** The time of the last login after which a call was denied all the same: it lacks a right that no login gives. */
   #denied_ms = Number.NEGATIVE_INFINITY
 
   constructor(router: Router, now_ms: () => number) {

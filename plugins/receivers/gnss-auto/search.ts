@@ -16,7 +16,7 @@ export class Search {
   readonly #ports: readonly string[]
   /** When its receiver was there last. */
   #thereAt_ms = 0
-  /** Of the loaded driver; undefined: another instance loaded it and did not tell. */
+  /** The port of the loaded driver; undefined: another instance loaded it and did not tell. */
   #port: string | undefined
 
   constructor(ctx: PluginContext, ports: readonly string[]) {

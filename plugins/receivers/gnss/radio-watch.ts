@@ -45,7 +45,7 @@ export class RadioWatch {
     return now_ms - this.#bandsAt_ms < stale_ms ? this.#bands : []
   }
 
-  /** Of the worst band. */
+  /** The jamming of the worst band. */
   jamming(now_ms: number): Jamming {
     const worst = this.bands(now_ms).reduce((most, { jamming }) => Math.max(most, jammingStates.indexOf(jamming)), 0)
     return jammingStates[worst]

@@ -235,7 +235,7 @@ export class IntegrityMonitor implements Integrity {
     this.#heardCode(this.#continuity.hear(epoch, whoIs(receiver), reference, isStill))
   }
 
-  /** Of a receiver without residuals. */
+  /** Computes residuals for a receiver that has none. */
   #heardRanges(epoch: MsmEpoch): void {
     const now_ms = this.#now_ms()
     const base = this.#watched

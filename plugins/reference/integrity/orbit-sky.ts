@@ -31,7 +31,7 @@ const timeOf = (time_ms: number, { utc_s }: Whereabouts) => nearestTime(time_ms 
 
 export class OrbitSky {
   readonly #orbits = new Orbits()
-  /** Of the ephemerides that were taken, by satellite. */
+  /** The ephemerides that were taken, by satellite. */
   readonly #frames = new Map<string, Uint8Array>()
   readonly #where: () => Whereabouts | undefined
 

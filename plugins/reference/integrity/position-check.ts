@@ -76,7 +76,7 @@ export class PositionCheck {
     this.#agreeing?.add(fix, counts)
   }
 
-  /** Of the receiver's second solution. */
+  /** A fix of the receiver's second solution. */
   addSecond(fix: ReceiverFix): void {
     this.#window.addSecond(fix)
     this.#long?.addSecond(fix)

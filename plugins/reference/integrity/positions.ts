@@ -26,7 +26,7 @@ export class Positions {
     if (counts) this.#all.add(fix)
   }
 
-  /** Of the second solution, which knows no corrections. It has its say where the first one follows another base. */
+  /** A fix of the second solution, which knows no corrections. It counts where the first one follows another base. */
   addSecond(fix: ReceiverFix): void {
     const isBeside = fix.arrival_ms - this.#followedAt_ms <= beside_ms
     if (isBeside && isPosition(fix) && !followsBase(fix)) this.#addPlain(fix)

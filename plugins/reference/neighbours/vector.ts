@@ -26,7 +26,7 @@ export const Vector = Type.Object({
   offset: Place,
   local: enu,
   sigma: enu,
-  /** Of the vector, ECEF, m², row by row. */
+  /** The covariance of the vector, ECEF, m², row by row. */
   covariance: Type.Array(number, { minItems: 9, maxItems: 9 }),
   length_m: number,
   heightDoubt_m: number,

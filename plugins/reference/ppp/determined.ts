@@ -2,7 +2,7 @@
 import { type FrameName, frameNamed } from 'rtk-base/gnss'
 
 export interface Determined {
-  /** Of the marker, metres. */
+  /** The position of the marker, metres. */
   readonly position: { readonly x: number; readonly y: number; readonly z: number }
   readonly covariance: Covariance
   readonly frame: FrameName
@@ -10,7 +10,7 @@ export interface Determined {
   readonly epoch: number
   /** The antenna reference point above the marker, as the service read it from the file, metres; undefined: not in the report. */
   readonly height_m: number | undefined
-  /** Of the orbits: `final`, `rapid` or `ultra-rapid`; undefined: not in the report. */
+  /** The kind of orbits: `final`, `rapid` or `ultra-rapid`; undefined: not in the report. */
   readonly product?: string | undefined
 }
 
@@ -40,7 +40,7 @@ export function frameOf(name: string): FrameName | { readonly problem: string } 
   return frameNamed(name) ?? { problem: `its frame '${name.slice(0, 16)}' is not known` }
 }
 
-/** Of antennas above their markers, metres: what is higher is a damaged report. */
+/** The highest antenna above its marker, metres: what is higher is a damaged report. */
 const highest_m = 100
 
 /** @param field of a report, metres @returns undefined: it is missing, or no height of an antenna */

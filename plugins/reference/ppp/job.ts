@@ -105,7 +105,7 @@ export class PppJobs {
   #results: Result[] = []
   #submittedAt_ms = 0
   #isWorking = false
-  /** Of a repeat, so that there is one attempt a day. */
+  /** The day of a repeat, so that there is one attempt a day. */
   #triedDay = 0
 
   constructor(deps: JobDeps) {

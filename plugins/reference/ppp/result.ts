@@ -31,7 +31,7 @@ export const doubtNames = ['distance', 'frame', 'plate', 'antenna'] as const
 export type Doubt = (typeof doubtNames)[number]
 
 export interface Preview {
-  /** Of the antenna reference point, as it would be announced. */
+  /** The position of the antenna reference point, as it would be announced. */
   readonly position: Ecef
   readonly frame: FrameName
   readonly epoch: number
@@ -59,7 +59,7 @@ export interface Circumstances {
 
 /** Realisations of a frame agree to this. */
 const frame_m = 0.03
-/** Of a reference whose accuracy nobody entered. */
+/** The accuracy of a reference whose accuracy nobody entered. */
 const unknownReference_m = 0.05
 /** Phase centres are so far above the reference point of an antenna. */
 const phaseCentre_m = 0.05

@@ -6,7 +6,7 @@ const axes = ['STAX', 'STAY', 'STAZ'] as const
 /** An antenna this far beside its marker, metres, is not only above it. */
 const beside_m = 0.0005
 
-/** Of a site, in a message. */
+/** The name of a site, in a message. */
 const shown = (site: string) => site.slice(0, 16)
 
 interface Row {
@@ -84,7 +84,10 @@ const rowOf = (fields: readonly string[]): Row => ({
   sigma: Number(fields[9]),
 })
 
-/** Of the matrix in the file: covariances, or correlations with sigmas in the diagonal. Rows may hold up to three columns. */
+/**
+ * The covariance in the matrix of the file: covariances, or correlations with sigmas in the diagonal. Rows may hold up
+ * to three columns.
+ */
 function covarianceIn(blocks: ReadonlyMap<string, string[][]>, rows: readonly [Row, Row, Row]) {
   for (const triangle of ['L', 'U']) {
     for (const kind of ['COVA', 'CORR'] as const) {

@@ -4,7 +4,7 @@ import Type from 'typebox'
 import { AntennaEntry, AntennaFile, type AntennaTable, antennaIn, antennasWith } from './antennas.js'
 import { ownAntenna } from './facts.js'
 
-/** Of 64 MiB over a slow mobile link. */
+/** The limit of an upload: 64 MiB over a slow mobile link. */
 const longestUpload_ms = 900_000
 const mostEntries = 100
 

@@ -52,7 +52,7 @@ export class AntennaTable {
   readonly #folder: () => string
   readonly #now_ms: () => number
   readonly #trouble: (text: string) => void
-  /** Of the file as it was read last: reading 20,000 antennas takes a fifth of a second. */
+  /** The file as it was read last: reading 20,000 antennas takes a fifth of a second. */
   #kept: { readonly state: string; readonly found: Antennas | undefined } | undefined
 
   /** @param trouble is told why the table cannot be read */

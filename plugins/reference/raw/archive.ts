@@ -44,7 +44,7 @@ export class Archive {
   readonly #index = new HourIndex()
   #queue: Uint8Array[] = []
   #queued_bytes = 0
-  /** Of the bytes that wait. */
+  /** The hour of the bytes that wait. */
   #queuedHour_ms = 0
   #file: { readonly handle: FileHandle; readonly name: string; readonly hour_ms: number } | undefined
   #writtenAt_ms = 0

@@ -5,7 +5,7 @@ import { deliver, type PluginContext, RtkError, Undelivered } from 'rtk-base/plu
 import { anySignal } from 'rtk-base/time'
 import { storedPieces } from './hour-files.js'
 
-/** Of every request; each has a shorter limit of its own. */
+/** The limit of every request; each has a shorter one of its own. */
 const longest_ms = 6 * 3_600_000
 const answer_ms = 60_000
 const shortestPause_ms = 10
@@ -24,7 +24,7 @@ export interface PushTarget {
   readonly rate_bytes_s: number
 }
 
-/** Of the bytes of a file. */
+/** The digest of a file's bytes. */
 export interface Digest {
   readonly bytes: number
   /** Base 64. */
@@ -187,7 +187,7 @@ const texts: Readonly<Record<number, string>> = {
   413: 'raise its limit for the size of a request',
   507: 'its disk is full',
 }
-/** Of the file itself. */
+/** Statuses that are about the file itself. */
 const ofFile = new Set([400, 411, 413, 415, 422])
 const missing = new Set([404, 410])
 

@@ -18,7 +18,7 @@ const day_ms = 86_400_000
 const mostNotes = 200
 /** A client that reads slowly does not keep the others waiting for ever. */
 const longestAnswer_ms = 3_600_000
-/** Of a RINEX file: minutes of computing on a small machine. */
+/** The limit of a RINEX file: minutes of computing on a small machine. */
 const longest_ms = 3 * day_ms
 
 const span = ['from', 'to'].map((name) => ({

@@ -8,7 +8,7 @@ import type { MountLogins } from './logins/mount-logins.js'
 /** A client of the stream. */
 export interface Rover {
   readonly connection: Connection
-  /** Of the logins of its mountpoint; '': none. */
+  /** The user among the logins of the mountpoint; '': none. */
   readonly user: string
   readonly agent: string
   readonly version: 1 | 2

@@ -51,7 +51,7 @@ const SetAnswer = Type.Object({
 interface Parts {
   readonly caster: Caster
   readonly users: StoredLogins
-  /** Of the change parameter. */
+  /** The change parameter `ntrip-caster-anonymous`. */
   readonly anonymous: () => boolean
 }
 

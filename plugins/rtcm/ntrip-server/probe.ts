@@ -11,7 +11,7 @@ export interface ProbeRequest {
   target: Target
   /** `''`: the source table. */
   mount: string
-  /** Of the station, for the request. */
+  /** The agent of the station, for the request. */
   agent: string
   /** Whether this is the expected frame, which ends the probe. */
   wanted?(frame: Uint8Array): boolean

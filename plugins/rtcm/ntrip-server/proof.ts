@@ -26,7 +26,7 @@ export interface ProofDeps {
   resolve: Resolve
 }
 
-/** Of one push, while it stands. */
+/** The proof of one push, while it stands. */
 export class Proof {
   readonly #ctx: PluginContext
   readonly #target: Target

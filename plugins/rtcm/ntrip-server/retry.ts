@@ -22,7 +22,7 @@ export interface RetryState {
   taken: number
   /** Before it no attempt is made. */
   notBefore_ms: number
-  /** Of the last attempt. */
+  /** The time of the last attempt. */
   tried_ms: number
   last: End | ''
 }
@@ -92,7 +92,7 @@ const isEnd = (cause: string): cause is End => ends.includes(cause)
 export class CasterRetry implements ConnectionRetry<End> {
   readonly #ctx: Pick<PluginContext, 'clock' | 'services'>
   readonly #keep: (wait: KeptWait | undefined) => void
-  /** Of the store, until it is known how much of it has passed. */
+  /** The wait from the store, until it is known how much of it has passed. */
   #kept: KeptWait | undefined
   #state: RetryState
 

@@ -47,7 +47,7 @@ export class SerialOutput implements StreamSink {
   readonly #stream: RtcmStream
   readonly #kept: KeptPort
   readonly #thinner: Thinner
-  /** Of old rovers; undefined: everything is sent as it is. */
+  /** The selection for old rovers; undefined: everything is sent as it is. */
   readonly #selector: Selector | undefined
   #listed: Pick<RtcmSubscription, 'close'> | undefined
   #text = 'not opened yet'

@@ -11,7 +11,7 @@ export interface Antenna {
   /** As the IGS names it, e.g. `TRM57971.00     NONE`; empty: nothing is sent. */
   descriptor: string
   serial: string
-  /** Of the antenna reference point above the marker, metres; 0: none. */
+  /** The height of the antenna reference point above the marker, metres; 0: none. */
   height: number
 }
 

@@ -8,7 +8,7 @@ const mostKept = 256
 export class History {
   readonly #now_ms: () => number
   #items: (RtcmItem & { readonly at_ms: number })[] = []
-  /** Of the newest item. */
+  /** The sequence of the newest item. */
   sequence = 0
 
   /** @param now_ms monotonic */

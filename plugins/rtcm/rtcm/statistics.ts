@@ -18,7 +18,7 @@ interface Message {
   interval_ms: number
 }
 
-/** Of one message, for the document: seconds; interval and since only while it is being produced. */
+/** The row of one message, for the document: seconds; interval and since only while it is being produced. */
 export interface MessageRow {
   id: number
   interval?: number

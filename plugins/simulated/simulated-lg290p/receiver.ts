@@ -50,7 +50,7 @@ const saving_ms = 300
 const uart_baud = 460_800
 const longestLine = 512
 
-/** Of the recording; QZSS has no satellites in this sky. */
+/** The order in the recording; QZSS has no satellites in this sky. */
 const order: readonly Constellation[] = ['BeiDou', 'GPS', 'GLONASS', 'Galileo', 'QZSS']
 const messageOf: Readonly<Partial<Record<number, string>>> = {
   107: '107X',

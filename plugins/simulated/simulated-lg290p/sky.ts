@@ -39,7 +39,7 @@ interface System {
   readonly id: number
   /** Offset that is added to the number of a satellite. */
   readonly add: number
-  /** Of GSV, in its order. */
+  /** The signals of GSV, in its order. */
   readonly signals: readonly string[]
 }
 

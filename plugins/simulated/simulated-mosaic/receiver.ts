@@ -44,7 +44,7 @@ const longestLine = 2048
 /** Survey of its own place as a base: a few minutes, and no limit of accuracy. */
 const autoBase_s = 120
 
-/** Of the recording; SBAS, QZSS and NavIC have no satellites in this sky. */
+/** The order in the recording; SBAS, QZSS and NavIC have no satellites in this sky. */
 const order: readonly Constellation[] = ['GPS', 'GLONASS', 'Galileo', 'QZSS', 'BeiDou']
 
 const begun = (): Own => ({ survey: { seconds: 0, sum: { x: 0, y: 0, z: 0 } } })

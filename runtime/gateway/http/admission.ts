@@ -86,7 +86,10 @@ export class Admission {
     return leave !== undefined
   }
 
-  /** Of the requests of a connection; undefined: they are not counted, or counted for each client behind the proxy. */
+  /**
+   * The budget for requests of a connection; undefined: they are not counted, or counted for each client behind the
+   * proxy.
+   */
   budgetOf(socket: Socket): Budget | undefined {
     const { address } = peerOf(socket)
     const isCounted = !this.proxies.has(address) && !this.isLoopback(address)

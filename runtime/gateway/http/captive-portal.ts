@@ -6,7 +6,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Dispose } from '../../../schemas/event.js'
 import { normalAddress } from '../../platform/address/address.js'
 
-/** Of Android, Apple, Windows (two), Ubuntu and Firefox. */
+/** The probes of Android, Apple, Windows (two), Ubuntu and Firefox. */
 const probes: ReadonlySet<string> = new Set([
   '/generate_204',
   '/hotspot-detect.html',

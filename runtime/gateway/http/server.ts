@@ -44,7 +44,7 @@ const longestTurn_ms = 50
 const closeGrace_ms = 2_000
 
 export class HttpServer {
-  /** Of node: it parses and answers. Its connections come from the door. */
+  /** Node's own server: it parses and answers. Its connections come from the door. */
   readonly server: Server
   readonly #log: Logger
   readonly #clock: Clock

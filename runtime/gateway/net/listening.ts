@@ -66,7 +66,7 @@ export class Listening {
   readonly #toInherit = new Map<AcceptedConnection, Inherited>()
   #door: Door | undefined
   #claim: Claim | undefined
-  /** Of the version that listened last. */
+  /** The limits of the version that listened last. */
   #limits = { maxConnections: listenerDefaults.maxConnections, maxPerAddress: listenerDefaults.maxPerAddress }
   /** The plugin runs: connections are given to it. */
   #serving = false

@@ -25,7 +25,7 @@ export const peerOf = (socket: Socket): Peer =>
 // ── The PROXY protocol, versions 1 and 2: what a TCP proxy says of its client before the first byte of that ─────────────────────
 // https://www.haproxy.org/download/3.0/doc/proxy-protocol.txt, sections 2.1 and 2.2
 
-/** Of version 1 with its line end. */
+/** Longest header of version 1, with its line end. */
 const longestLine = 107
 const signature = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1')
 const head_bytes = 16

@@ -37,7 +37,7 @@ export interface ActionRecord {
   /** A warning for a person before it runs; '' for none. */
   readonly caution: string
   readonly reads: boolean
-  /** Of the whole input. */
+  /** The schema of the whole input. */
   readonly input: TObject
   /** The right form of its text, for the answer to a wrong one. */
   readonly usage: string | undefined

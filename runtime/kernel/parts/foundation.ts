@@ -25,7 +25,7 @@ export interface Foundation {
   readonly store: Store
   readonly device: StationDevice
   readonly files: DataFiles
-  /** Of the runtime itself. */
+  /** The standing errors of the runtime itself. */
   readonly errors: StandingErrors
   close(): Promise<void>
 }

@@ -42,7 +42,7 @@ export interface Entry {
   isFileInWay: boolean
   /** How long after the failure it is retried. */
   retry_s: number
-  /** Of the run that has not failed yet. */
+  /** The start of the run that has not failed yet. */
   startedAt_ms: number | undefined
   retry: Dispose | undefined
 }

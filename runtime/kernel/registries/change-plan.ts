@@ -10,7 +10,7 @@ import type { RuleRecord } from '../instance/registrations.js'
 import type { Tables } from '../tables.js'
 
 const mostExplained = 16
-/** Of a parameter that starts an action. */
+/** The schema of a parameter that starts an action. */
 const triggerSchema = Type.Boolean()
 /** So often the rules are asked again after one of them has set something. */
 const mostRounds = 8

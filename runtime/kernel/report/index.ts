@@ -12,7 +12,7 @@ import { systemFacts } from './facts.js'
 import { hidden, Secrets } from './secrets.js'
 
 export const largestReport_bytes = 5 * 1_048_576
-/** Of a plugin's text before it is packed: the newest is kept. */
+/** The longest text of a plugin before it is packed: the newest is kept. */
 const mostText_bytes = 16 * 1_048_576
 const fileRule = /^[a-z0-9-]{1,40}\.(jsonl?|txt)$/
 
@@ -43,7 +43,7 @@ export interface ReportSources {
   /** Undefined: the service does not run. */
   readonly live: LiveStation | undefined
   readonly plugins: readonly ReportingPlugin[]
-  /** Of the program that makes the report. */
+  /** The version of the program that makes the report. */
   readonly version: string
 }
 

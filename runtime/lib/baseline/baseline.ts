@@ -27,7 +27,7 @@ export interface Baseline {
   readonly reason: BaselineReason
   /** From the antenna of `from` to that of `to`, ECEF metres; the announced one with status `none`. */
   readonly vector: Ecef
-  /** Of the vector, ECEF, m², row by row. */
+  /** The covariance of the vector, ECEF, m², row by row. */
   readonly covariance: Matrix
   /** The vector minus the announced one, along the axes at `to`, metres, and its standard deviations. */
   readonly offset: Enu

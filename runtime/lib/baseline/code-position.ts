@@ -8,7 +8,7 @@ import type { Steps } from './steps.js'
 const radians = Math.PI / 180
 const mask_deg = 10
 const rounds = 12
-/** Of them, with satellites of any elevation and all ranges. */
+/** The first rounds, with satellites of any elevation and all ranges. */
 const roundsFar = 3
 const settled_m = 3
 /** Farther from the median of its clock than this many times the median distance, each by its weight, a range is left out. */

@@ -224,7 +224,7 @@ function middles(measured: readonly (Measured | undefined)[], changes: readonly 
   return new Map([...groups].map(([name, all]) => [name, median(all)]))
 }
 
-/** Of one signal of a satellite that both stations have. */
+/** Measures one signal of a satellite that both stations have. */
 function measure(
   [from, to]: Pair['satellites'][number],
   computed_m: number,

@@ -24,7 +24,7 @@ export interface FixingLimits {
   readonly least: number
 }
 
-/** Of the combinations that are left after a ratio was too small. */
+/** The share of the combinations that is left after a ratio was too small. */
 const share = 0.85
 
 /**
@@ -151,7 +151,7 @@ interface Candidate {
   readonly distance: number
 }
 
-/** Of a search; more nodes mean that the covariance cannot be right. */
+/** The nodes of a search at most; more mean that the covariance cannot be right. */
 const mostNodes = 200_000
 
 /** The two nearest integer vectors, depth first from the last ambiguity, with a shrinking radius. */

@@ -55,7 +55,7 @@ export function halfMinuteOf(at_s: number): number | undefined {
 
 /** Messages of one epoch: more than any receiver sends. */
 const mostFrames = 32
-/** Of each satellite the newest ephemerides are kept: an hour has three of GLONASS. */
+/** The newest ephemerides that are kept of each satellite: an hour has three of GLONASS. */
 const mostEphemerides = 3
 const mostSatellites = 200
 /**

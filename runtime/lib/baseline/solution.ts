@@ -13,7 +13,7 @@ export type BaselineReason =
   | 'ok'
   /** Fewer than five common satellites, or less than five minutes of common epochs. */
   | 'too-little'
-  /** Of fewer than five satellites both stations have the same two frequencies, with phases. */
+  /** The same two frequencies, with phases, are there for fewer than five satellites of both stations. */
   | 'one-frequency'
   /** There are enough observations, but they do not fit each other: ranges are outliers, or phases are interrupted again and again. */
   | 'contradicts'
@@ -23,7 +23,7 @@ export type BaselineReason =
   /** Two independent halves of the observations give different vectors, or one of them none. */
   | 'not-confirmed'
 
-/** Of one adjustment. */
+/** The result of one adjustment. */
 export interface Solution {
   readonly correction: Ecef
   readonly covariance: Matrix
@@ -39,7 +39,7 @@ export type Solved =
 
 const leastSatellites = 5
 const least_s = 300
-/** Of fixing integers. */
+/** The limits for fixing integers. */
 const limits = { success: 0.999, ratio: 2, least: 6 }
 
 /** With integers only where two independent halves of the observations have the same vector. */

@@ -83,7 +83,7 @@ const patience_ms = 1000
 /** Delay that the operating system may add to the time on the wire. */
 const jitter_ms = 250
 
-/** Of each byte: a frame may begin with it, 2: one of a framing that was brought. */
+/** For each byte: 1: a frame may begin with it, 2: one of a framing that was brought. */
 const ownStarts = new Uint8Array(256)
 for (const byte of [0xb5, 0xd3, 0x24, 0x21]) ownStarts[byte] = 1
 

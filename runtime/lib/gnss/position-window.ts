@@ -4,7 +4,7 @@
  */
 import type { GpsFix, LivePosition, ReceiverFix } from '../../../schemas/services.js'
 
-/** Of more epochs than this a second not all are kept. */
+/** The most epochs of a second that are all kept. */
 const mostPerSecond = 5
 
 /** A 3D position with a known accuracy. */

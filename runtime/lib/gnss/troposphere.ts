@@ -23,7 +23,10 @@ export function troposphereAt(alt_m: number): (elevation_deg: number) => number 
   return (elevation_deg) => dry_m * dryMapping(elevation_deg, height_m) + wet_m * wetMapping(elevation_deg)
 }
 
-/** Of Niell (1996, J. Geophys. Res. 101(B2)), tables 3 and 4: the yearly mean at 45° of latitude, and the correction for the height. */
+/**
+ * Coefficients of Niell (1996, J. Geophys. Res. 101(B2)), tables 3 and 4: the yearly mean at 45° of latitude, and the
+ * correction for the height.
+ */
 const niell = {
   dry: [1.2465397e-3, 2.9288445e-3, 63.721774e-3],
   height: [2.53e-5, 5.49e-3, 1.14e-3],

@@ -12,7 +12,7 @@ import { RtkError } from '../../errors.js'
 import { keyId } from './keys.js'
 
 export const imageFormat = 1
-/** Of line 1. */
+/** The largest line 1, bytes. */
 export const largestManifest = 1_048_576
 /** Base64 of 64 bytes. */
 const signaturePattern = /^[A-Za-z0-9+/]{86}==$/

@@ -29,7 +29,7 @@ type Refusal<Code> = readonly [code: Code, text: string]
 interface Row {
   /** First and last code of the status line. */
   readonly codes?: readonly [number, number]
-  /** Of a line without a status. */
+  /** The words of a line without a status. */
   readonly words?: RegExp
   /** Content that the head announces. */
   readonly content?: 'page' | 'table'

@@ -63,7 +63,7 @@ export class MountStream {
   #source: StreamSource = { host: '' }
   #mount = ''
   #gga_ms = Number.NEGATIVE_INFINITY
-  /** Of the source, over all its connections: some intervals are longer than a first silence may be. */
+  /** The observation interval of the source, over all its connections: some are longer than a first silence may be. */
   #interval = new ObservationInterval()
   #wantsGga = false
   frames = 0

@@ -16,7 +16,7 @@ export function nearer(best: Nearest | undefined, row: StreamRow, here: Ecef): N
   return best && best.distance_m <= distance_m ? best : { row, distance_m }
 }
 
-/** Of a minute, in the sentence: 2 cm. */
+/** Steps of a minute in the sentence: one is 2 cm. */
 const steps = 1e5
 
 /** GGA of a single-point fix here, for casters that choose by it. @param utc_ms for its time */

@@ -34,7 +34,7 @@ function importedBy(client: ClientBundle, name: string, found = new Set<string>(
 
 export interface PageParts {
   readonly client: ClientBundle
-  /** Of the route, for its documentation. */
+  /** The summary of the route, for its documentation. */
   readonly summary: string
   /** Where the page lies, such as `/lamp`; '': it is the first page of the service. */
   readonly at?: string

@@ -35,7 +35,7 @@ export interface AntexSummary {
 
 /** A line has 80 columns; bytes behind it are dropped. */
 const longestLine = 256
-/** Of a receiver antenna: seven systems with a few frequencies each. */
+/** The most phase centres of a receiver antenna: seven systems with a few frequencies each. */
 const mostCentres = 64
 const labelColumn = 60
 const latin1 = new TextDecoder('latin1')

@@ -105,7 +105,7 @@ export async function readRaw(source: RawSource, choice: RinexChoice): Promise<R
 class Thinner {
   readonly #choice: RinexChoice
   readonly #broken = new Set<string>()
-  /** Of the last epoch that was chosen; at first, of the first one. */
+  /** The time of the last epoch that was chosen; at first, of the first one. */
   #chosen_s: number | undefined
   #hasWhole = false
 

@@ -137,7 +137,7 @@ export class ReceiverLine<D extends LineDevice = LineDevice> implements BytePort
   }
 }
 
-/** Of a line without a rate, as a serial server has it at its far end. */
+/** The rate of a line that has none, as a serial server has it at its far end. */
 const anyRate = 0
 
 /** Connects a TCP client to the receiver's line. Refused while another client or the station uses the line. */

@@ -79,7 +79,7 @@ export interface MsmRequest {
   cells?(observations: MsmObservation[]): MsmObservation[]
 }
 
-/** Of an MSM: satellites times signals. */
+/** The most pairs of an MSM: satellites times signals. */
 const mostPairs = 64
 
 /** MSM4 and MSM7 with all signals of a constellation, split into as many messages as necessary. */

@@ -21,7 +21,7 @@ const refused_ms = 900_000
 /** An attempt that failed. Its message is for a person, and has no secrets. */
 export class Undelivered extends RtkError {
   readonly why: Unwillingness
-  /** Of the answer; 0: there is none. */
+  /** The status of the answer; 0: there is none. */
   readonly status: number
   /** The least wait for the next attempt: as long as the other side asks, and a while where only a person can end a refusal. */
   readonly wait_ms: number

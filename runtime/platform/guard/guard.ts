@@ -6,7 +6,7 @@ import { type Owner, runAs } from './owner.js'
 export const callbackLimit_ms = 10_000
 
 export interface GuardOptions {
-  /** Of a returned promise; `Infinity` where nobody waits for it. Default: `callbackLimit_ms`. */
+  /** The limit of a returned promise; `Infinity` where nobody waits for it. Default: `callbackLimit_ms`. */
   readonly limit_ms?: number
   /** Told of a failure after the owner: what depended on the call ends. */
   readonly failed?: () => void

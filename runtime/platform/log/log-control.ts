@@ -7,7 +7,7 @@ type Controlled = Logger & { [key]?: LogControl }
 /** Control of a running service's log: listen to its lines, set its levels. */
 export class LogControl {
   readonly #root: Logger
-  /** Of plugins that have another level than the rest. */
+  /** The levels of plugins that have another one than the rest. */
   readonly #own = new Map<string, LevelWithSilent>()
   /** Every logger made from the root: a level is a child's own, so each has to be set. */
   readonly #children = new Set<WeakRef<Logger>>()

@@ -15,7 +15,7 @@ export class MetricRegistry {
   #registry: Registry | undefined
   /** Live families by name. */
   readonly #families = new Map<string, Family>()
-  /** Of versions that do not run yet. */
+  /** The metrics of versions that do not run yet. */
   readonly #coming = new Map<Owner, Family[]>()
   /** Values that were dropped because their metric has too many combinations of labels. */
   readonly dropped = new Map<string, number>()

@@ -107,7 +107,7 @@ class SnapshotStore implements Store {
   readonly #lock: FolderLock
   readonly #listeners: (() => void)[] = []
   #contents: Contents = new Map()
-  /** Of the newest generation; 0 before the first one. */
+  /** The number of the newest generation; 0 before the first one. */
   #number = 0
   #reports: readonly StoreTrouble[] = []
   /** Files to write again: 1 if the older one holds a replaced secret, 2 if another program changed them. */

@@ -165,7 +165,7 @@ export class MemoryWatch {
   }
 }
 
-/** Of this process. */
+/** The memory of this process. */
 export const ownMemory = {
   usage: () => process.memoryUsage(),
   collect(): void {

@@ -42,7 +42,7 @@ const Run = Type.Object({
       stack: Type.Array(Type.String(), { maxItems: 64 }),
     }),
   ),
-  /** Of this run and those before, the oldest first. */
+  /** The stalls of this run and those before, the oldest first. */
   stalls: Type.Array(Stall),
 })
 export type Run = Static<typeof Run>
@@ -70,7 +70,7 @@ function readSupervisor(file: string): SupervisorRecord | undefined {
   return boot && result ? { boot, result, code: code ?? '', status: status ?? '' } : undefined
 }
 
-/** Of the runs of a data folder. On a read-only disk, a run has no record. */
+/** The records of the runs of a data folder. On a read-only disk, a run has no record. */
 export class RunRecord {
   readonly path: string
   readonly #file: StateFile<typeof Run>

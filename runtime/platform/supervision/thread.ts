@@ -53,7 +53,7 @@ parentPort?.on('message', (message: ToThread) => {
 
 interface Frame {
   name: string
-  /** Of the file that was evaluated. */
+  /** The file that was evaluated. */
   file: string
   /** `file:line:column`, of the source where a map is at hand. */
   place: string

@@ -5,7 +5,7 @@
 import { join } from 'node:path'
 import { reachSocket } from '../../platform/ports/socket-path.js'
 
-/** Of a request: a change or a command, which surfaces limit to less. */
+/** Characters of a request at most: a change or a command, which surfaces limit to less. */
 export const longestRequest = 64 * 1024
 /** Characters of an answer: the status document is the largest, and third-party blocks in it are unbounded. */
 export const longestAnswer = 4 * 1024 * 1024

@@ -15,7 +15,7 @@ export interface MailSettings {
   readonly password: string
   readonly from: string
   readonly to: readonly string[]
-  /** Of each address that is dialled. */
+  /** Whether an address that is dialled is refused. */
   readonly refuses: Refuses
 }
 

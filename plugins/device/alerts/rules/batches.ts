@@ -52,7 +52,7 @@ export type Overflow = Type.Static<typeof Overflow>
 export const StoredBatches = Type.Object({
   batches: Type.Array(Batch, { maxItems: mostBatches }),
   overflow: Type.Optional(Overflow),
-  /** Of the notices of the last hour. */
+  /** The times of the notices of the last hour. */
   sent_ms: Type.Array(Type.Number(), { maxItems: 1_000 }),
 })
 export type StoredBatches = Type.Static<typeof StoredBatches>

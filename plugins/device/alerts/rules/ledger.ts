@@ -27,7 +27,7 @@ export interface Entry {
   readonly at_ms: number
   /** How often it came back since it began. */
   readonly flaps: number
-  /** Of the last notice; undefined: there was none. */
+  /** The time of the last notice; undefined: there was none. */
   readonly told_ms?: number | undefined
   readonly acknowledged?: Acknowledgement | undefined
 }

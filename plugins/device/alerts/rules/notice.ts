@@ -5,7 +5,7 @@ import { clockTime, dayAndTime } from './quiet-hours.js'
 
 export interface NoticeContent {
   readonly what: 'begin' | 'worse' | 'repeat' | 'end' | 'more' | 'test'
-  /** Of the alerts; `''` for several kinds or none. */
+  /** The kind of the alerts; `''` for several kinds or none. */
   readonly kind: string
   readonly severity: 'warning' | 'critical'
   readonly group: string

@@ -10,7 +10,7 @@ export interface StationFacts {
   readonly verdict: Verdict | undefined
   readonly link: LinkFacts | undefined
   readonly errors: readonly StationError[] | undefined
-  /** Of the disk with the data folder, bytes. */
+  /** The disk with the data folder, bytes. */
   readonly disk: { readonly free: number; readonly size: number } | undefined
 }
 

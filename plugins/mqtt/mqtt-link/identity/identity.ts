@@ -11,7 +11,7 @@ export interface CertificateInfo {
 
 export const noCertificate: CertificateInfo = { from: 0, until: 0, serial: '' }
 
-/** Of the station's own certificate: the first one of a PEM file, before its chain. @throws when it is not a certificate */
+/** Dates and serial number of the station's own certificate: the first one of a PEM file. @throws when it is none */
 export function certificateInfo(pem: string): CertificateInfo {
   const { validFrom, validTo, serialNumber } = new X509Certificate(pem)
   return { from: Date.parse(validFrom) / 1000, until: Date.parse(validTo) / 1000, serial: serialNumber }

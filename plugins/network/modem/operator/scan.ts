@@ -10,7 +10,7 @@ import type { Readings } from '../state/readings.js'
 const mostKept = 64
 const mostShown = 6
 
-/** Of the next instance at a reload. */
+/** State for the next instance at a reload. */
 export const ScanHandoff = Type.Object({
   cut: Type.Boolean(),
   shown: Type.Array(Type.Object({ plmn: Type.Integer(), name: Type.String(), act: Type.Integer() }), {

@@ -15,7 +15,7 @@ const Entry = Type.Object({
 })
 type Entry = Type.Static<typeof Entry>
 
-/** Of the next instance at a reload. */
+/** The entries for the next instance at a reload. */
 export const HistoryEntries = Type.Array(Entry, { maxItems: most })
 
 /** Signal readings of the last day. */

@@ -75,7 +75,7 @@ const addressesOf = ({ AddressData }: Properties) =>
     return { address: textOf(address), prefix: numberOf(prefix) }
   })
 
-/** Of the default route. */
+/** The metric of the default route. */
 function metricOf({ RouteData }: Properties, everywhere: string): number | undefined {
   const metrics = listOf(RouteData)
     .map(entryOf)

@@ -17,7 +17,9 @@ const Logins = Type.Object({
   /** MAC address of the router that answers; empty: unknown. */
   router: Type.String(),
   rejectedSinceLogin: Type.Integer({ minimum: 0 }),
-  /** Of other routers, the last one that answered is the last: it may come back, e.g. where two have the same IP address. */
+  /**
+   * Other routers; the one that answered last is the last: it may come back, e.g. where two have the same IP address.
+   */
   others: Type.Array(Type.Object({ mac: Type.String(), rejectedSinceLogin: Type.Integer({ minimum: 0 }) })),
   /** By digest of user and password; the one that was tried last is the last. */
   pairs: Type.Array(
@@ -103,7 +105,7 @@ export class LoginNote {
     return this.#clock.monotonic()
   }
 
-  /** Of the last day and since the last login that worked, the oldest first. */
+  /** The attempts of the last day and since the last login that worked, the oldest first. */
   get attempts(): readonly Attempt[] {
     const begin_ms = this.now_ms - loginLimits.rejections.within_ms
     return this.#attempts.filter(({ at_ms }) => at_ms > begin_ms)

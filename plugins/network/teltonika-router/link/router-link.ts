@@ -110,7 +110,7 @@ export class RouterLink {
     return this.#answersGarbage
   }
 
-  /** Of the last login; undefined before the first. */
+  /** The connection since the last login; undefined before the first. */
   get connected(): Omit<Connected, 'performer'> | undefined {
     return this.#connected
   }

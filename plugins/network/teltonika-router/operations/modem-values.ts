@@ -49,7 +49,7 @@ const simByText: readonly (readonly [RegExp, SimState])[] = [
   [/insert|ready|ok/i, 'ready'],
 ]
 
-/** Of numbered or worded PIN and SIM states; undefined when they say nothing. */
+/** The state that numbered or worded PIN and SIM states mean; undefined when they say nothing. */
 export function simStateOf(id: unknown, ...texts: readonly unknown[]): SimState | undefined {
   const known = pinById[numberOf(id) ?? -1]
   if (known) return known

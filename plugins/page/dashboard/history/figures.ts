@@ -11,7 +11,7 @@ export interface Evidence {
   readonly reception: Pick<Reception, 'satellitesUsed' | 'satellitesVisible' | 'slips'> | undefined
   /** The receiver is connected. */
   readonly isUp: boolean
-  /** Of the newest epoch. */
+  /** The satellites of the newest epoch. */
   readonly satellites: SatelliteEpoch | undefined
   readonly document: Record<string, unknown>
   /** RTCM bytes and epochs that went out since the sample before, and its length. */

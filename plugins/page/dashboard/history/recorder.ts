@@ -22,7 +22,9 @@ export class FigureRecorder {
   #bytes = 0
   #epochs = 0
   #before_ms = 0
-  /** Of the run before, until the time is known: a machine without a clock of its own learns it minutes after its start. */
+  /**
+   * The curves of the run before, until the time is known: a machine without a clock learns it minutes after its start.
+   */
   #saved: { readonly curves: Buffer; readonly t: number } | undefined
 
   constructor(ctx: PluginContext) {

@@ -11,7 +11,7 @@ export interface SurveyPoint {
   readonly acc: number
 }
 
-/** Of the document: `gnss.ref.survey` and `gnss.pos`. */
+/** The parts `gnss.ref.survey` and `gnss.pos` of the document. */
 interface SurveyFacts {
   readonly state: string
   readonly elapsed: number

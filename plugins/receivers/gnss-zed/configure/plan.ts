@@ -15,7 +15,7 @@ export interface ConfigOptions {
   secondFix: boolean
   /** Corrections on the ports that the service does not speak through. */
   otherPorts: 'off' | 'keep'
-  /** Of an X20P. */
+  /** The signal plan of an X20P. */
   signalPlan: 'keep' | 1 | 2 | 6
   raiseBaud: boolean
 }

@@ -49,7 +49,7 @@ export class ReceiverFacts {
   startTimes: { uptime_s: number; timeToFirstFix_s: number } | undefined
   /** The receiver's own survey-in. */
   survey: OwnSurvey | undefined
-  /** Of the newest 1005 or 1006. */
+  /** The station ID of the newest 1005 or 1006. */
   stationId: number | undefined
   readonly #events: FactEvents
   readonly #epochs = new EpochAssembler((fix) => this.#newFix(fix))

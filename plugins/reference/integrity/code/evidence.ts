@@ -13,9 +13,9 @@ export interface Suspect {
 
 type CodeMove = Omit<AntennaMove, 't'>
 
-/** Of the level part: less says nothing about the direction. */
+/** A level part of fewer sigmas says nothing about the direction. */
 const knownDirection_sigmas = 3
-/** Of the whole: it went farther than this leaves. */
+/** Sigmas taken off the whole offset: the antenna went farther than the rest. */
 const surely_sigmas = 2
 
 /** @param isSigned false: the opposite direction is as likely */

@@ -11,7 +11,7 @@ export interface Limit {
 
 interface Rule {
   readonly window_ms: number
-  /** Of the limit, in standard deviations of the median. */
+  /** The limit in standard deviations of the median. */
   readonly sigmas: number
   /** From how far on the median of the window is suspect, by the noise of single offsets. */
   limit(sigma_m: number): Limit
@@ -90,7 +90,7 @@ export interface Prior {
   offset: Enu
   /** 3D, 1 sigma, metres: of that position and of the reference together. */
   sigma_m: number
-  /** Of the reference itself, where its frame is not that of the satellites; omitted: none. */
+  /** The offset of the reference itself, where its frame is not that of the satellites; omitted: none. */
   reference?: Enu
 }
 

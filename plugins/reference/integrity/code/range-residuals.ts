@@ -43,7 +43,7 @@ const mask_deg = 10
 export type EphemerisOf = (constellation: Paired, satellite: number) => Ephemeris | undefined
 
 /**
- * Of each satellite with two frequencies and an ephemeris: its range without the ionosphere, less the one that its orbit
+ * For each satellite with two frequencies and an ephemeris: its range without the ionosphere, less the one that its orbit
  * and a standard troposphere give for this place. The receiver's clock is in all of them.
  * @param arp where the antenna should be, ECEF metres
  * @param at_s time of the epoch, `gpsSeconds`
@@ -90,6 +90,6 @@ function withoutIonosphere_m(measured: ObservedSatellite<Paired>, [first, second
   return (ratio * p - q) / (ratio - 1)
 }
 
-/** Of several signals in one band the first. */
+/** The range by the first of several signals in one band. */
 const range_m = ({ signals }: ObservedSatellite<Paired>, name: string): number | undefined =>
   signals.find(({ band }) => band === name)?.code_m

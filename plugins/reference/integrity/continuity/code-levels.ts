@@ -12,9 +12,9 @@ const mostSamples = 180
 const fewestSamples = 60
 /** A satellite that was not seen for so long is left out. */
 const unseen_s = 60
-/** Of the errors of code, twice the time that they last: samples of this time count as one. */
+/** Twice the time that errors of code last: samples of this time count as one. */
 const correlation_s = 120
-/** Of levels: multipath that lasts longer. In the zenith, metres. */
+/** The least sigma of levels: multipath that lasts longer. In the zenith, metres. */
 const leastSigma_m = 0.3
 /** The ionosphere on L1 changes differently for each satellite: at once, and within an hour. */
 const ionosphere = { least_m: 0.2, m_per_h: 1 } as const

@@ -212,7 +212,7 @@ export class Continuity {
       : { answer: undefined, why: 'the configured position was not read from the receiver yet' }
   }
 
-  /** Of a receiver that holds the reference. */
+  /** The verification of a receiver that holds the reference. */
   verification(receiver: Receiver, reference: ReferencePosition, movement: MovementWatch): Verification {
     const { arp, acc_m } = reference
     const against = this.#againstAsking || this.#againstRanges(receiver, reference, { mode: 'fixed', arp, acc_m })

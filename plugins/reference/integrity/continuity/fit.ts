@@ -2,7 +2,7 @@
 import { leastSquares, median } from 'rtk-base/gnss'
 import type { Bridging } from './observed.js'
 
-/** Of one satellite. */
+/** The difference of one satellite. */
 export interface Difference {
   readonly constellation: Bridging
   /** Unit vector towards it after the outage. */

@@ -62,7 +62,7 @@ export interface Expected {
   readonly elevation_deg: number
   /** Unit vector towards the satellite: east, north, up. */
   readonly sight: readonly [number, number, number]
-  /** Of the troposphere. */
+  /** The wet mapping of the troposphere. */
   readonly mapping: number
 }
 

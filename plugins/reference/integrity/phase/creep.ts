@@ -9,7 +9,7 @@ const fewest = 3
  * a peak above 6. The rest is a margin for the troposphere and for clocks that wander more.
  */
 const significance = 15
-/** Of the displacement, that the samples may differ from the newest. */
+/** The part of the displacement that the samples may differ from the newest. */
 const steadiness = 0.5
 
 interface Sample extends Enu {

@@ -41,7 +41,7 @@ interface Left {
   readonly samples: readonly [...Sample[], Sample]
   /** The epochs before. */
   readonly past: Past
-  /** Of the extrapolation that showed it, to a motion in that past: how large, and how fast. */
+  /** The response of the extrapolation that showed it, to a motion in that past: how large, and how fast. */
   readonly response: number
   readonly unseen_mps: number
   /** Just before, it was away to the other side. */
@@ -60,7 +60,7 @@ export class Departure {
   readonly #response: number
   /** The motion cannot be followed any more: later samples say nothing of it. */
   #isLost: boolean
-  /** Of the last seconds, oldest first. */
+  /** The samples of the last seconds, oldest first. */
   #samples: Sample[]
   #newest: Sample
   /** Up to the last stay. */
@@ -93,7 +93,7 @@ export class Departure {
     this.#isLost = this.#isUnclear
   }
 
-  /** Of the newest sample. */
+  /** The time of the newest sample. */
   get heard_ms(): number {
     return this.#newest.time_ms
   }
@@ -182,7 +182,10 @@ export class Departure {
     }
   }
 
-  /** Of the variance of a position: the noise of two, and what the extrapolation has lost since the motion began. */
+  /**
+   * The share of motion in the variance of a position: the noise of two, and what the extrapolation has lost since the
+   * motion began.
+   */
   #shareOfMotion(position: Placed, base: Placed): number {
     const variance = ({ sigma }: Displacement) => sigma.east_m ** 2 + sigma.north_m ** 2 + sigma.up_m ** 2
     return this.#newest.stepNoise ** 2 + Math.max(0, 1 - variance(base) / variance(position))
@@ -193,7 +196,7 @@ const lengthOf = ({ east_m, north_m, up_m }: Displacement): number => Math.hypot
 const wayOf = (to: Displacement, from: Displacement): number =>
   Math.hypot(to.east_m - from.east_m, to.north_m - from.north_m, to.up_m - from.up_m)
 
-/** Of a phase against its extrapolation, in that of a phase. */
+/** The noise of a phase against its extrapolation, in that of a phase. */
 const noiseOf = ({ stepNoise }: Sample): number => Math.SQRT2 / stepNoise
 
 function isLost(sample: Sample): boolean {

@@ -102,7 +102,7 @@ export class DisplacementFit {
   readonly #level = new Float64Array(maxRows)
   readonly #residual_m = new Float64Array(maxRows)
   readonly #directionVariance_rad2 = new Float64Array(maxRows)
-  /** Of the phase, with a direction that is exact. */
+  /** The sigma of the phase, with a direction that is exact. */
   readonly #phaseSigma_m = new Float64Array(maxRows)
   /** Includes the direction error times the displacement of the current round. */
   readonly #sigma_m = new Float64Array(maxRows)

@@ -10,7 +10,7 @@ export class EpochClock {
   readonly #intervals_ms = new Float64Array(intervals).fill(Infinity)
   #epochs = 0
   #tow_ms = 0
-  /** Of the last epoch; not a number before the first. */
+  /** The time of the last epoch; not a number before the first. */
   time_ms = Number.NaN
 
   /** The shortest of the last intervals; infinite at the start. */

@@ -19,7 +19,7 @@ export interface ExtrapolationError {
 
 /** Terms of a cubic. */
 const most = 4
-/** Of the normal equations, whose times are from −1 to 1: a smaller pivot is a rounding error. */
+/** The least pivot of the normal equations, whose times are from −1 to 1: a smaller one is a rounding error. */
 const leastPivot = 1e-9
 
 /** A least-squares fit of a quadratic or a cubic, written as the weights of the samples for its value at time zero. */

@@ -13,7 +13,7 @@ const confirm_ms = 2_000
 const confirmSwaying_ms = 8_000
 /** Decides from this part of the threshold, so that noise does not hide a move of just the threshold. */
 const decideFrom = 0.6
-/** Of the displacement, that the epochs which confirm it may differ from their mean. */
+/** The part of the displacement that the epochs which confirm it may differ from their mean. */
 const steadiness = 0.5
 /** A displacement of fewer standard deviations is noise. */
 export const significance = 5

@@ -25,7 +25,7 @@ export interface Fitted {
   /** Standard deviation of the difference of two positions, in those of one. */
   readonly stepNoise: number
   readonly plan: Plan
-  /** Of the extrapolation, to a step in the past. */
+  /** The response of the extrapolation to a step in the past. */
   readonly response: number
   readonly response_ps: number
 }

@@ -50,7 +50,7 @@ const unsure_ms = { least: 1_000, most: 10_000 }
 const lost_ms = 5_000
 
 interface Solved extends Partial<Fitted> {
-  /** Of the level, since when. */
+  /** The time since when the level lasts. */
   readonly since_ms?: number | undefined
 }
 

@@ -65,7 +65,7 @@ export class Reference {
   readonly #offered: readonly Plan[]
   #plans: readonly Plan[]
   #interval_ms = Infinity
-  /** Of the plan that was chosen last. */
+  /** The past of the plan that was chosen last. */
   #past: Past | undefined
 
   constructor(tracks: SignalTracks, plans: readonly Plan[]) {

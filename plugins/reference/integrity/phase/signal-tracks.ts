@@ -50,10 +50,10 @@ export interface Track {
   readonly satelliteKey: number
   /** Phases by slot of the history. */
   readonly phases_m: Float64Array
-  /** Of this epoch; NaN when it was not received. */
+  /** The phase of this epoch; NaN when it was not received. */
   phase_m: number
   last_m: number
-  /** Of the last two epochs, m/s; NaN with fewer. */
+  /** The rate over the last two epochs, m/s; NaN with fewer. */
   rate_mps: number
   last_ms: number
   lock: LockTime
@@ -87,7 +87,7 @@ interface SatelliteLock {
 
 /** Lock state of an epoch. */
 export interface LockReport {
-  /** Of the satellites that were tracked, those that lost lock within the last 3 s. */
+  /** The share of the tracked satellites that lost lock within the last 3 s. */
   lostShare: number
   /** How many satellites that share is of. */
   tracked: number
@@ -131,7 +131,10 @@ export class SignalTracks {
     return this.next > from ? this.times_ms[(this.next - 1) % kept] - this.times_ms[from % kept] : 0
   }
 
-  /** Of the satellites of this epoch, those without a phase that goes back for so long: 0 to 1; 0 with fewer than `least` satellites. */
+  /**
+   * The share of this epoch's satellites without a phase that goes back for so long; 0 with fewer than `least`
+   * satellites.
+   */
   youngShare(time_ms: number, history_ms: number, least: number): number {
     const old = new Set<number>()
     const all = new Set<number>()

@@ -37,7 +37,7 @@ export class ThirdDifferences {
     for (const track of this.#slipped) this.#watched.restart(track)
   }
 
-  /** Of the last four kept epochs; undefined unless they are evenly spaced, 2 s apart at most. */
+  /** The difference of the last four kept epochs; undefined unless they are evenly spaced, 2 s apart at most. */
   newest(): ThirdDifference | undefined {
     const tracks = this.#watched
     if (tracks.next - tracks.first < samples) return undefined

@@ -14,7 +14,7 @@ export interface Given {
 }
 
 export interface Login {
-  /** Of the password, as `PasswordCheck` stores it. */
+  /** The hash of the password, as `PasswordCheck` stores it. */
   readonly hash: string
   /** Empty: every mountpoint. */
   readonly mounts: string[]

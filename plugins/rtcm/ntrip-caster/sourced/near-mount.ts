@@ -44,7 +44,10 @@ export class SourcedNear implements MountPoint {
     return new Set(this.#served.keys())
   }
 
-  /** Of the present base: what a rover got of it before a reload counts again if the source chooses the same one. */
+  /**
+   * The present base of a rover: what the rover got of it before a reload counts again if the source chooses the same
+   * one.
+   */
   baseOf(rover: Rover): string {
     return this.#served.get(rover)?.base?.name ?? ''
   }

@@ -16,7 +16,7 @@ export interface ReplayStep {
 /** The simulator shows these interferences as `critical` and `warning`. */
 const jammed_db = 30
 const disturbed_db = 10
-/** Of the most satellites of the record: fewer are a state, and no fluctuation. */
+/** The part of the most satellites of the record: fewer are a state, and no fluctuation. */
 const few = 0.7
 /** A position that is farther from the first one is another place, unless its own accuracy explains it. */
 const place_m = 5

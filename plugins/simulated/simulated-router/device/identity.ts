@@ -46,9 +46,9 @@ export function verifyImage(image: Buffer, installed: Firmware): { version: stri
 
 export interface Identity {
   serial: string
-  /** Of the LAN port: twelve hexadecimal digits, upper case. */
+  /** The MAC address of the LAN port: twelve hexadecimal digits, upper case. */
   mac: string
-  /** Of the WAN port. */
+  /** The MAC address of the WAN port. */
   macEth: string
   /** Product code. */
   name: string

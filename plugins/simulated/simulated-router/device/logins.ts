@@ -21,7 +21,7 @@ export class LoginBlock {
     this.#monotonic = monotonic
   }
 
-  /** Of the address with the most. */
+  /** The attempts of the address with the most. */
   get attempts(): number {
     return Math.max(0, ...[...this.#failed.values()].map(({ count }) => count))
   }

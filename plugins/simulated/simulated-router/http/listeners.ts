@@ -64,7 +64,7 @@ export function selfSigned(commonName: string): Certificate {
 }
 
 const host = '127.0.0.1'
-/** Of real time: someone else on this machine has the port for a moment. */
+/** The time between attempts, real: someone else on this machine has the port for a moment. */
 const again_ms = 20
 const mostConnections = 100
 

@@ -84,7 +84,7 @@ export function writeJson(response: ServerResponse, { status, body }: Answer, da
   response.write(bytes.subarray(0, Math.ceil(bytes.length / 2)), () => socket.destroy())
 }
 
-/** Of an upload: the RAM disk has no more. */
+/** The largest upload: the RAM disk has no more. */
 const largestUpload_bytes = 40 * 1024 * 1024
 
 /** @returns undefined: it is longer than that. The rest is read nevertheless, or the client would not hear the answer. */

@@ -14,7 +14,7 @@ import { Residuals } from './residuals.js'
 
 /** The noise is not taken for smaller than this part of the assumed. */
 const leastFactor = 0.5
-/** Of the adjustment: the noise and the outliers of one count in the next. */
+/** The rounds of the adjustment: the noise and the outliers of one count in the next. */
 const rounds = 4
 /** Unknown before the observations: the place (metres), an ambiguity (cycles). */
 const place_m = 1_000
@@ -25,10 +25,10 @@ const together = 16
 export interface Floats {
   /** Correction of the assumed place of the second station, ECEF metres, then the zenith delay and the ionosphere, metres. */
   readonly geometry: Float64Array
-  /** Of the arcs with an ambiguity of their own, cycles. */
+  /** The ambiguities of the arcs that have their own, cycles. */
   readonly ambiguities: Float64Array
   readonly arcs: readonly number[]
-  /** Of all, geometry first. */
+  /** The covariance of all unknowns, geometry first. */
   readonly covariance: Matrix
   /** How much larger than assumed the noise of code and of phase is. */
   readonly noise: Factors

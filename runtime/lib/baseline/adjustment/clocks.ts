@@ -4,14 +4,14 @@ import { invert, type Matrix } from '../../gnss/linear.js'
 import { kinds, type Row, weighted, weightOf } from './equations.js'
 
 /**
- * Of a clock before the observations, metres. It is unknown: clocks of receivers that are not steered differ by milliseconds, which are
+ * The sigma of a clock before the observations, metres: unknown, because clocks that are not steered differ by milliseconds, which are
  * 300 km each. The prior only keeps a kind without observations from making the matrix singular.
  */
 const clock_m = 1e7
 
 /** One for all blocks, one after the other. */
 export class Clocks {
-  /** Of the clocks of this block, after `solve`: the covariance, m², and the values, metres. */
+  /** The clocks of this block, after `solve`: the covariance, m², and the values, metres. */
   readonly covariance: Matrix = new Float64Array(kinds * kinds)
   readonly values = new Float64Array(kinds)
   readonly #right = new Float64Array(kinds)

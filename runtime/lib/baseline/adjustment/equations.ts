@@ -6,18 +6,18 @@ import { geometry, type Numbering, unused } from './numbering.js'
 
 /** Standard deviations of the model. */
 export interface NoiseModel {
-  /** Of the wet zenith delay between both stations, metres. */
+  /** The wet zenith delay between both stations, metres. */
   readonly zenith_m: number
-  /** Of the delay by the ionosphere above both stations, on the first frequency in the zenith, metres. */
+  /** The delay by the ionosphere above both stations, on the first frequency in the zenith, metres. */
   readonly above_m: number
-  /** Of the difference of the ionospheric delay between both stations, in one epoch of the window, as `above_m`. */
+  /** The difference of the ionospheric delay between both stations, in one epoch of the window, as `above_m`. */
   readonly ionosphere_m: number
 }
 
-/** Of the standard deviations of code and phase. */
+/** Factors of the standard deviations of code and phase. */
 export type Factors = readonly [code: number, phase: number]
 
-/** Of one phase at one station in the zenith, and of a code, as many times as large, metres. */
+/** The noise of one phase at one station in the zenith, metres, and that of a code, as many times as large. */
 const phase_m = 0.003
 const codes = 150
 
@@ -45,7 +45,7 @@ export interface Row {
   /** Delay of each kind by a metre of ionosphere in the zenith of the second station, and the part of it that is due to both stations'. */
   readonly delays: readonly number[]
   readonly above: number
-  /** Of both phases: the ambiguity's place among the columns of the block, −1: none; and the wavelength. */
+  /** For both phases: the ambiguity's place among the columns of the block, −1: none; and the wavelength. */
   readonly places: readonly [number, number]
   readonly wavelengths_m: readonly [number, number]
   /** Variance of a phase by elevation, m². */

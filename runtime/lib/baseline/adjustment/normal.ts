@@ -5,7 +5,7 @@ import { Clocks } from './clocks.js'
 import { type Block, isEmpty, kinds, type Row, weighted, weightOf } from './equations.js'
 import { geometry } from './numbering.js'
 
-/** Of the four unknowns before it: the ionosphere above both stations. */
+/** The last of the four unknowns before it: the ionosphere above both stations. */
 const ionosphere = geometry - 1
 const ones = new Float64Array(kinds).fill(1)
 
@@ -19,7 +19,7 @@ export class Normal {
   readonly right: Float64Array
   readonly #n: number
   readonly #clocks = new Clocks()
-  /** Of a block: clocks times unknowns, and the same times the covariance of the clocks, a row for each unknown. */
+  /** For a block: clocks times unknowns, and the same times the covariance of the clocks, a row for each unknown. */
   #cross = new Float64Array(64 * kinds)
   #solved = new Float64Array(64 * kinds)
   readonly #byOne = new Float64Array(kinds)

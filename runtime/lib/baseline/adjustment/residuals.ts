@@ -26,7 +26,7 @@ export class Residuals {
   readonly #kinds: Readonly<[KindOfResidual, KindOfResidual]>
   readonly #largest: { row: Row; kind: number; size: number }[] = []
   readonly #clocks = new Clocks()
-  /** Of the rows of a block, by kind: observed minus computed. */
+  /** The residuals of the rows of a block, by kind: observed minus computed. */
   #left = new Float64Array(32 * kinds)
   readonly #own = new Float64Array(kinds)
   readonly #weighted = new Float64Array(kinds)
@@ -121,7 +121,7 @@ class KindOfResidual {
   #products = 0
   #pairs = 0
   #runs = 0
-  /** Of each satellite and kind: the last epoch, and its residual. */
+  /** The last epoch of each satellite and kind, and its residual. */
   readonly #epochs: Int32Array
   readonly #values: Float64Array
 

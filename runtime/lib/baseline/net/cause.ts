@@ -30,7 +30,7 @@ export interface CauseEvidence extends RangedBase {
   /** True minus announced position and its standard deviations, of `judgeNet`, metres. */
   readonly offset: Enu
   readonly sigma: Enu
-  /** Of the announced position, as the operator gave it. */
+  /** The datum of the announced position, as the operator gave it. */
   readonly datum?: { readonly frame?: FrameName; readonly epoch?: number; readonly plate?: PlateName }
   readonly neighbours?: { readonly frame?: FrameName; readonly epoch?: number }
   /** Decimal year of the measurement. */

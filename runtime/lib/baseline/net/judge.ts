@@ -66,7 +66,7 @@ const agreement = 16.3
 const clear = 2
 /** Three standard deviations of an offset that still tells something. */
 const precise_m = 0.25
-/** Of a vector that connects two bases, so that the faults of groups of bases show. */
+/** The sigma up to which a vector connects two bases, so that the faults of groups of bases show. */
 const connecting_m = 0.5
 
 /**

@@ -52,7 +52,7 @@ export function campsOf(
   return { hasMajority: (base) => sound.has(parts.of(base)) && !outvoted.has(parts.of(base)) }
 }
 
-/** Of each part, the number of faulty bases in the largest group with the same fault. */
+/** For each part, the number of faulty bases in the largest group with the same fault. */
 function sharedFaults(
   parts: Groups,
   corrections: Float64Array,

@@ -22,9 +22,12 @@ const significant = { sigmas: 6, besides: 4 }
 const least_m = { sudden: { level: 0.005, up: 0.01 }, slow: { level: 0.01, up: 0.015 } }
 /** A step is sudden if this part of it shows between the days next to it. */
 const sudden = 0.7
-/** Of correlated days; more correlation is not told from a move. */
+/** The correlation of days; more is not told from a move. */
 const mostCorrelated = 0.9
-/** Of normally distributed values: standard deviation by the median deviation, and of a median by that of the mean. */
+/**
+ * Factors for normally distributed values: standard deviation by the median deviation, and of a median by that of the
+ * mean.
+ */
 const byDeviation = 1.4826
 const ofMedian = 1.2533
 

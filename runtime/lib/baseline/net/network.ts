@@ -11,7 +11,7 @@ export const fault = 15
 
 /** Bases around a change that are adjusted anew: those farther away hardly notice. */
 const region = { hops: 2, most: 40 }
-/** Of the adjustment: it ends when a sweep changes χ² by less. */
+/** The end of the adjustment: a sweep changes χ² by less. */
 const adjusted = { sweeps: 200, change: 1e-2 }
 /** A sound base pulled farther away belongs to a fault that is not found yet. */
 const pulled_m = 0.1
@@ -48,7 +48,7 @@ export class Network {
   /** Inverse covariances of the pairs: of the vector, with the tolerance of one base, of both. */
   readonly weights: readonly (readonly [Matrix, Matrix, Matrix])[]
   readonly #prior: number
-  /** Of bases without a left-out pair: sound and faulty. */
+  /** The systems of bases without a left-out pair: sound and faulty. */
   readonly #systems: readonly [(System | undefined)[], (System | undefined)[]] = [[], []]
   readonly #baseMarks: Int32Array
   readonly #pairMarks: Int32Array

@@ -9,7 +9,7 @@ export interface NetVector {
   readonly to: string
   /** Measured minus announced vector, ECEF metres. */
   readonly offset: Ecef
-  /** Of the offset, ECEF, m², 3 × 3 row by row. */
+  /** The covariance of the offset, ECEF, m², 3 × 3 row by row. */
   readonly covariance: Matrix
   /** Up to this, a height may be off because the antennas are of different models, metres. Default: 0. */
   readonly heightDoubt_m?: number

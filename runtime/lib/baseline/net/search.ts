@@ -123,7 +123,7 @@ function gainOfBase(net: Network, at: Explanation, base: number, except?: number
   return square(free, right[0], right[1], right[2]) - square(held, right[0], right[1], right[2])
 }
 
-/** Of one base at a time: most of the search is this. */
+/** Scratch for one base at a time: most of the search is this. */
 const scratch = { free: new Float64Array(9), held: new Float64Array(9), right: new Float64Array(3) }
 
 function gainOfPair(net: Network, { corrections, faulty }: Explanation, pair: number): number {

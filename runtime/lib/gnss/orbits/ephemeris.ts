@@ -50,8 +50,8 @@ export interface KeplerEphemeris extends CommonEphemeris {
   readonly af1_sps: number
   readonly af2_sps2: number
   /**
-   * Of BeiDou: by how much later than B3I, which its clock refers to, these signals leave the satellite (T_GD1 and T_GD2). The clock of a
-   * signal is behind by it (BDS-SIS-ICD-B1I 3.0, 5.2.4.8 and 5.2.4.10).
+   * BeiDou only: by how much later than B3I, which its clock refers to, these signals leave the satellite (T_GD1 and
+   * T_GD2). The clock of a signal is behind by it (BDS-SIS-ICD-B1I 3.0, 5.2.4.8 and 5.2.4.10).
    */
   readonly groupDelays_s?: { readonly B1I: number; readonly B2I: number }
 }

@@ -102,7 +102,7 @@ export const ephemerisLayouts = {
     /** Day of the four years since a leap year, from 1; 0 unknown. */
     uint('day', 11),
     uint('m', 2),
-    /** Of string 5, which orbits do not need. */
+    /** The rest of string 5, which orbits do not need. */
     reserved(1 + 11 + 32 + 5 + 22 + 1 + 7),
   ],
   1042: [

@@ -79,7 +79,7 @@ const carriers_hz: Readonly<Record<string, number>> = {
   ...{ E1: 1575.42e6, E6: 1278.75e6, E5b: 1207.14e6, E5a: 1176.45e6 },
   ...{ B1C: 1575.42e6, B1I: 1561.098e6, B3I: 1268.52e6, B2I: 1207.14e6, B2a: 1176.45e6 },
 }
-/** Of GLONASS: that of channel 0, and the step from channel to channel. */
+/** The frequencies of GLONASS: that of channel 0, and the step from channel to channel. */
 const channels_hz: Readonly<Record<string, readonly [zero: number, step: number]>> = {
   L1: [1602e6, 562_500],
   L2: [1246e6, 437_500],

@@ -127,7 +127,7 @@ export abstract class ReceiverDriver<M = string> implements Receiver {
   #identity: ReceiverIdentity
   #isKnown = false
   #mode: Receiver['mode'] = 'unknown'
-  /** Of the last `configure` that succeeded. */
+  /** The target of the last `configure` that succeeded. */
   #wanted: Wanted | undefined
   /** Counts `configure`. */
   #newest = 0

@@ -90,7 +90,7 @@ export class RawReader {
     return this.#rates.sign
   }
 
-  /** Of 1230, which is about MSM; undefined without it, or if it changed. */
+  /** The biases in 1230, which is about MSM; undefined without it, or if it changed. */
   get glonassBiases(): GlonassBiases | undefined {
     return this.#biases === 'contradictory' ? undefined : this.#biases
   }

@@ -15,7 +15,7 @@ const systems: Readonly<Record<number, readonly [SystemLetter, Readonly<Record<n
 
 const headSize = 16
 const rowSize = 32
-/** Of `cpStdev`, steps of 0.004 cycles: 15 stands for unknown. */
+/** The step of `cpStdev` (0.004 cycles) that stands for unknown. */
 const phaseUnknown = 15
 
 interface Tracked {

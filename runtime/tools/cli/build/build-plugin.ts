@@ -95,7 +95,7 @@ export async function buildPluginCommand(args: string[]): Promise<number> {
   return 0
 }
 
-/** Of the packages that went into the plugin. @returns the file, where there are any */
+/** Writes the licences of the packages that went into the plugin. @returns the file, where there are any */
 function writeLicences(out: string, inputs: readonly string[]): string[] {
   const packages = bundledPackages(inputs)
   rmSync(join(out, licencesFile), { force: true })

@@ -93,7 +93,7 @@ function unlessLost(root: string, now: Settings, kept: Settings | undefined, env
 const isLogin = (set: string) => /^http\.(viewerT|t)oken=/.test(set)
 const hasLogin = ({ set, file }: Settings) => set.some(isLogin) || file.variant.http?.token !== undefined
 
-/** Of settings that cannot be read: a word is enough. */
+/** Whether settings that cannot be read have a login: a word is enough. */
 function mentionsLogin(variant: string | undefined, raw: readonly string[]): boolean {
   return (
     raw.some((text) => /token=/i.test(text)) || (variant !== undefined && /token/i.test(textOf(variant) ?? 'token'))

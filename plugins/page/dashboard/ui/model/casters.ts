@@ -106,7 +106,10 @@ export const troublesOf = (form: CasterForm, keepsPassword: boolean): CasterTrou
     keepsPassword,
   )
 
-/** Of a source of corrections: the station finds the nearest mountpoint itself, and many casters need no login. */
+/**
+ * The wrong fields of a source of corrections: the station finds the nearest mountpoint itself, and many casters need
+ * no login.
+ */
 export const sourceTroublesOf = (form: CasterForm): CasterTroubles => wrongFields(form, [], true)
 
 function wrongFields(form: CasterForm, needed: readonly CasterField[], mayLackPassword: boolean): CasterTroubles {

@@ -16,7 +16,7 @@ export interface RawDay {
   /** `2026-11-27`, UTC. */
   readonly day: string
   readonly from_s: number
-  /** Of finished hours. */
+  /** The number of finished hours. */
   readonly hours: number
   readonly bytes: number
   /** Something happened that makes a position of this day doubtful, or worthless. */

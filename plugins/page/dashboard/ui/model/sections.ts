@@ -41,7 +41,7 @@ const rules: readonly Rule[] = [
 ]
 
 export interface Section {
-  /** Of a text `section.NAME`; of a plugin that no rule knows, its name. */
+  /** The name in a text `section.NAME`; of a plugin that no rule knows, its name. */
   readonly name: string
   readonly task: Task
   readonly page: string | undefined

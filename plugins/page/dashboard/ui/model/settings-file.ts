@@ -11,7 +11,7 @@ export interface SettingsFile {
 }
 
 export interface LoadedSettings {
-  /** Of the station that saved it; '' unknown. */
+  /** The serial number of the station that saved it; '' unknown. */
   readonly serial: string
   /** Values that would change here, in the order of the parameters. */
   readonly changes: ReadonlyMap<string, unknown>

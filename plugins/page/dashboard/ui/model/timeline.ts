@@ -4,7 +4,7 @@ import { percentsOf } from './series.js'
 
 export { type BandKind as CauseKind, kinds } from '../../../../../runtime/lib/page/ui/model/band-kinds.js'
 
-/** Of `GET /record/timeline`: contiguous, oldest first; times are UTC milliseconds. */
+/** A span of `GET /record/timeline`: contiguous, oldest first; times are UTC milliseconds. */
 export interface Span {
   readonly from: number
   readonly to: number
@@ -69,7 +69,7 @@ export function detailOf({ cause, values = {} }: Span): string {
 export interface Band {
   readonly span: Span
   readonly kind: CauseKind
-  /** Of the whole axis, 0 to 1. */
+  /** The place on the whole axis, 0 to 1. */
   readonly x: number
   readonly width: number
 }

@@ -25,7 +25,7 @@ export function moodOf(document: Json | undefined): Mood {
 }
 
 export interface Absolute {
-  /** Of the reference in the world, 1 sigma, metres. */
+  /** The accuracy of the reference in the world, 1 sigma, metres. */
   readonly acc_m: number
   readonly isExact: boolean
 }

@@ -33,5 +33,5 @@ export async function antennaCodes(text: string): Promise<readonly string[]> {
   return [...new Set(found?.entries.map(({ type }) => type))]
 }
 
-/** Of the station and its table only. */
+/** The station's antenna and its table only. */
 export const ownAntenna = (): Promise<Antennas | undefined> => antennasWith('', 1)

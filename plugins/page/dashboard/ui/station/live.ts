@@ -18,7 +18,7 @@ export const curve = signal<readonly CurvePoint[]>([])
 export const logLines = signal<readonly LogLine[]>([])
 /** Pages of other plugins; undefined until known. */
 export const panels = signal<readonly PanelEntry[] | undefined>(undefined)
-/** Of the plugins' texts; undefined until known. */
+/** The version of the plugins' texts; undefined until known. */
 export const textsVersion = signal<string | undefined>(undefined)
 /** Lines that this page was too slow for. */
 export const droppedLines = signal(0)

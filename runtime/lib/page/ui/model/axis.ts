@@ -55,7 +55,7 @@ export function logAxis({ low, high }: Range): Axis {
   }
 }
 
-/** Of a drawing, pixels. */
+/** The size of a drawing, pixels. */
 export interface Size {
   readonly width: number
   readonly height: number

@@ -67,7 +67,7 @@ const isOne = (schema: Schema) => !composed.includes(fieldOf(schema).kind)
 const isFlat = ({ type, properties = {} }: Schema) =>
   type === 'object' && Object.keys(properties).length > 0 && Object.values(properties).every(isOne)
 
-/** Of an `object`, `list` or `json`: the text is JSON. */
+/** Whether the field is an `object`, `list` or `json`: the text is JSON. */
 export const isComposed = ({ kind }: Field): boolean => composed.includes(kind)
 
 /** A value for people, without braces and quotes. */

@@ -11,7 +11,7 @@ export interface Verdict {
   advice: string
   since: number
   for_s: number
-  /** Of `why` and `advice`; of an error where they are its text. */
+  /** The code of `why` and `advice`; of an error where they are its text. */
   why_code?: string
   values?: Values
 }
