@@ -32,13 +32,13 @@ export class SimulatedBackend implements Backend {
   async stop(): Promise<void> {}
 
   get ready(): boolean {
-    return this.#found?.ready ?? false
+    return this.#simulated?.ready ?? false
   }
   get failure(): string {
-    return this.#found ? this.#found.failure : missing
+    return this.#simulated ? this.#simulated.failure : missing
   }
   get interfaces() {
-    return this.#found?.interfaces ?? []
+    return this.#simulated?.interfaces ?? []
   }
   get onChange() {
     return this.#changes.on
@@ -51,14 +51,14 @@ export class SimulatedBackend implements Backend {
   disconnect = async (name: string) => this.#network.disconnect(name)
   scan = async (name: string, signal?: AbortSignal) => this.#network.scan(name, signal)
   steer = async (name: string | undefined) => this.#network.steer?.(name)
-  neighbours = (name: string) => this.#found?.neighbours(name) ?? []
+  neighbours = (name: string) => this.#simulated?.neighbours(name) ?? []
 
-  get #found(): Network | undefined {
+  get #simulated(): Network | undefined {
     return this.#ctx.services.find(simulatedNetwork)?.backend
   }
 
   get #network(): Network {
-    if (this.#found) return this.#found
+    if (this.#simulated) return this.#simulated
     throw unavailable(missing)
   }
 }

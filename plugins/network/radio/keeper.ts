@@ -171,8 +171,8 @@ export class RadioKeeper {
     const isAp = station.wifi?.mode === 'ap'
     const advice = `${station.name} (driver ${station.driver}) is the access point at present and does not scan meanwhile: switch the access point off with wap-en=0 for the scan`
     try {
-      const found = await limited(this.#ctx, this.#network.scan(station.name, signal), scanLimit_ms, 'the scan')
-      if (found.length > 0 || !isAp) return found
+      const networks = await limited(this.#ctx, this.#network.scan(station.name, signal), scanLimit_ms, 'the scan')
+      if (networks.length > 0 || !isAp) return networks
     } catch (error) {
       if (!isAp || (error as { code?: unknown }).code !== 'RTK_ERR_NETWORK') throw error
       throw unavailable(`no scan: ${advice} (${messageOf(error)})`)
@@ -346,10 +346,10 @@ export class RadioKeeper {
   async #search(network: Network, one: NetworkInterface): Promise<void> {
     this.#isSearching = true
     try {
-      const found = await limited(this.#ctx, network.scan(one.name), scanLimit_ms, 'the scan')
-      const seen = found.some(({ ssid }) => ssid === this.#uplink?.ssid)
+      const networks = await limited(this.#ctx, network.scan(one.name), scanLimit_ms, 'the scan')
+      const seen = networks.some(({ ssid }) => ssid === this.#uplink?.ssid)
       // A scan without any network means that the radio did not scan.
-      this.#note(found.length === 0 ? { kind: 'scanRefused' } : { kind: 'scanned', seen })
+      this.#note(networks.length === 0 ? { kind: 'scanRefused' } : { kind: 'scanned', seen })
     } catch (error) {
       if (this.#ctx.signal.aborted) return
       const { code } = error as { code?: unknown }

@@ -35,8 +35,8 @@ async function readStart(path: string): Promise<string | undefined> {
 /** Programs and files of the plugin simulated-machine. Rejects with RTK_ERR_UNAVAILABLE while it is not there. */
 export function simulatedMachine({ services }: Pick<PluginContext, 'services'>): RadioMachine {
   const there = () => {
-    const found = services.find(simulatedRadio)
-    if (found) return found.machine
+    const simulated = services.find(simulatedRadio)
+    if (simulated) return simulated.machine
     throw unavailable(missing)
   }
   return {

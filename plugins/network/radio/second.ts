@@ -33,16 +33,16 @@ export class Second {
       if (known.possible && isLate) this.#giveUp(name, 'the network daemon does not show it')
       return this.#known.get(name)?.possible ?? false
     }
-    const found = await this.#tools.combinations(name).catch((error: unknown) => {
+    const combinations = await this.#tools.combinations(name).catch((error: unknown) => {
       this.#ctx.log.info(
         { err: error },
         `whether ${name} can be access point and uplink at once is not known: it takes turns`,
       )
       return { canBoth: false, channels: 1 }
     })
-    this.#channels = Math.max(1, found.channels)
-    this.#known.set(name, { possible: found.canBoth, channels: found.channels, at_ms: now_ms })
-    return found.canBoth
+    this.#channels = Math.max(1, combinations.channels)
+    this.#known.set(name, { possible: combinations.canBoth, channels: combinations.channels, at_ms: now_ms })
+    return combinations.canBoth
   }
 
   async add(name: string): Promise<void> {

@@ -20,8 +20,8 @@ export default definePlugin({
       name: 'wifi-sta-scan',
       summary: 'lists the WiFi networks in range, strongest first; takes up to 15 s',
       async run({ signal }) {
-        const found = await ctx.services.use(radio).scan(signal)
-        return { text: scanText(found), value: scanList(found) }
+        const networks = await ctx.services.use(radio).scan(signal)
+        return { text: scanText(networks), value: scanList(networks) }
       },
     })
     return uplink

@@ -124,8 +124,8 @@ export class Uplink {
   async #readAuth(radio: Radio): Promise<void> {
     const bssid = this.#interface?.wifi?.bssid ?? ''
     if (bssid === '' || this.#auth?.bssid === bssid) return
-    const found = await radio.scan(this.#ctx.signal).catch(() => [])
-    const value = found.find((one) => one.bssid === bssid)?.auth
+    const networks = await radio.scan(this.#ctx.signal).catch(() => [])
+    const value = networks.find((one) => one.bssid === bssid)?.auth
     // Where no scan shows it the guess stays, and is not asked for again until another access point is joined.
     this.#auth = { bssid, value: value ?? guessedAuth(this.#parameters.password.get()) }
   }
@@ -149,8 +149,8 @@ function secondChannel({ width_mhz, centre_mhz, frequency_mhz, channel }: RadioI
 const mostLines = 64
 
 /** One line a network, strongest first: signal, channel, how it authenticates, name. A network of several access points is one line. */
-export function scanText(found: readonly ScannedNetwork[]): string {
-  const strongest = strongestOf(found)
+export function scanText(networks: readonly ScannedNetwork[]): string {
+  const strongest = strongestOf(networks)
   if (strongest.length === 0) return 'no network is in reach'
   return strongest
     .map(
@@ -161,14 +161,14 @@ export function scanText(found: readonly ScannedNetwork[]): string {
 }
 
 /** Networks of a scan for a program. Names are untrusted: as they are on the air. */
-export const scanList = (found: readonly ScannedNetwork[]) =>
-  strongestOf(found).map(({ ssid, bssid, channel, rssi, auth }) => ({
+export const scanList = (networks: readonly ScannedNetwork[]) =>
+  strongestOf(networks).map(({ ssid, bssid, channel, rssi, auth }) => ({
     ...{ ssid, bssid, channel, signal_dbm: rssi, auth },
     canJoin: ssid !== '' && auth !== 'wep' && auth !== 'wpa-eap' && Value.Check(SsidSchema, ssid),
   }))
 
-function strongestOf(found: readonly ScannedNetwork[]): ScannedNetwork[] {
-  const sorted = found.toSorted((a, b) => b.rssi - a.rssi)
+function strongestOf(networks: readonly ScannedNetwork[]): ScannedNetwork[] {
+  const sorted = networks.toSorted((a, b) => b.rssi - a.rssi)
   const isFirst = ({ ssid, auth }: ScannedNetwork, index: number) =>
     ssid === '' || sorted.findIndex((one) => one.ssid === ssid && one.auth === auth) === index
   return sorted.filter(isFirst).slice(0, mostLines)

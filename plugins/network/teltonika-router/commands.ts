@@ -68,8 +68,8 @@ async function pairRepeater(ctx: PluginContext, router: Router, signal: AbortSig
 
 /** From the lookup server if there is one, otherwise from known values. */
 async function qrText(router: Router, signal: AbortSignal): Promise<string> {
-  const found = await router.lookup.find(router.macaddr, signal).catch(() => undefined)
-  const label = found ?? knownLabel(router)
+  const listed = await router.lookup.find(router.macaddr, signal).catch(() => undefined)
+  const label = listed ?? knownLabel(router)
   if (label.macaddr === '' && label.serial === '')
     throw unavailable(`nothing is known of the router yet: ${router.error}`)
   return labelText(label)

@@ -7,7 +7,7 @@ const listen_ms = 400
 /** After the questions; the slowest answer recorded took 0.3 s. */
 const answer_ms = 900
 
-export interface Found {
+export interface FoundReceiver {
   readonly family: Family
   readonly port: string
   /** 0: a port without a rate. */
@@ -21,7 +21,7 @@ export interface Found {
  * @returns undefined: nothing there is a receiver that is known
  * @throws why the port cannot be opened
  */
-export async function probe(port: BytePort, edges: Edges, isWanted: () => boolean): Promise<Found | undefined> {
+export async function probe(port: BytePort, edges: Edges, isWanted: () => boolean): Promise<FoundReceiver | undefined> {
   for (const baud of port.hasBaud ? bauds : [0]) {
     if (!isWanted()) return undefined
     const family = await probeAt(port, baud, edges)

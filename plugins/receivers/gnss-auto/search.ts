@@ -3,7 +3,7 @@ import type { PluginContext } from 'rtk-base/plugin'
 import { integrity, receiver, standbyPlugins } from 'rtk-base/services'
 import { serialDevices } from './devices.js'
 import { families } from './families.js'
-import { type Found, probe } from './probe.js'
+import { type FoundReceiver, probe } from './probe.js'
 
 const again_ms = 10_000
 /** A receiver that is offline, or does not identify itself, for this long may have been replaced by another one. */
@@ -50,10 +50,10 @@ export class Search {
     return this.#ports.length > 0 ? this.#ports : serialDevices()
   }
 
-  async #probe(ports: readonly string[]): Promise<{ receivers: Found[]; reasons: string[] }> {
+  async #probe(ports: readonly string[]): Promise<{ receivers: FoundReceiver[]; reasons: string[] }> {
     const ctx = this.#ctx
     const reasons: string[] = []
-    const found = await Promise.all(
+    const probed = await Promise.all(
       ports.map(async (name) => {
         try {
           return await probe(portFrom(name, { pace: 0, loop: false, delay: 0 }, ctx), ctx, () => !ctx.signal.aborted)
@@ -63,14 +63,18 @@ export class Search {
         }
       }),
     )
-    return { receivers: found.filter((one) => one !== undefined), reasons }
+    return { receivers: probed.filter((one) => one !== undefined), reasons }
   }
 
   /** @returns whether the driver of the only receiver is loaded */
-  async #decide(found: readonly Found[], ports: readonly string[], reasons: readonly string[]): Promise<boolean> {
+  async #decide(
+    receivers: readonly FoundReceiver[],
+    ports: readonly string[],
+    reasons: readonly string[],
+  ): Promise<boolean> {
     const { errors, services, log, status } = this.#ctx
     for (const code of ['receiver-not-found', 'receivers-found', 'receiver-driver']) errors.while(code, false)
-    const [first, ...more] = found
+    const [first, ...more] = receivers
     if (!first) {
       const where = ports.length === 0 ? 'there is no serial device' : `none answers at ${ports.join(', ')}`
       const tried = [...ports, ...reasons].join('; ') || '-'
@@ -78,7 +82,7 @@ export class Search {
       return false
     }
     if (more.length > 0) {
-      const all = found.map(({ family, port }) => `${family.maker} at ${port}`).join(', ')
+      const all = receivers.map(({ family, port }) => `${family.maker} at ${port}`).join(', ')
       errors.while('receivers-found', { all })
       return false
     }

@@ -93,15 +93,15 @@ export class Sky {
     const signal = (fields.length - 3) % 4 === 1 ? (fields.at(-1) ?? '') : ''
     for (let at = 3; at + 4 <= fields.length; at += 4) {
       const [number, elevation, azimuth, cno] = fields.slice(at, at + 4)
-      const found = satelliteOf(system, number)
-      if (!found) continue
-      const seen = this.#seen.get(found.key) ?? {
-        ...found,
+      const satellite = satelliteOf(system, number)
+      if (!satellite) continue
+      const seen = this.#seen.get(satellite.key) ?? {
+        ...satellite,
         azimuth_deg: undefined,
         elevation_deg: undefined,
         signals: [],
       }
-      this.#seen.set(found.key, seen)
+      this.#seen.set(satellite.key, seen)
       seen.elevation_deg ??= whole(elevation, 90)
       seen.azimuth_deg ??= whole(azimuth, 360)
       const cno_dbhz = whole(cno, 99) ?? 0
@@ -118,17 +118,18 @@ export class Sky {
     const system = systems[talkers[Number(fields[17]) - 1] ?? '']
     if (!system) return
     for (const number of fields.slice(2, 14)) {
-      const found = satelliteOf(system, number)
-      if (found) this.#used.add(found.key)
+      const satellite = satelliteOf(system, number)
+      if (satellite) this.#used.add(satellite.key)
     }
   }
 }
 
 function satelliteOf({ ranges }: System, text = '') {
-  const given = whole(text, 999)
-  if (given === undefined) return undefined
+  const sentNumber = whole(text, 999)
+  if (sentNumber === undefined) return undefined
   for (const [from, to, add, name] of ranges) {
-    if (given >= from && given <= to) return { key: `${name} ${given + add}`, name, number: given + add }
+    if (sentNumber >= from && sentNumber <= to)
+      return { key: `${name} ${sentNumber + add}`, name, number: sentNumber + add }
   }
   return undefined
 }

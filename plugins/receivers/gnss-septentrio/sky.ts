@@ -60,8 +60,8 @@ function satelliteOf(id: number): Pick<Satellite, 'constellation' | 'satellite'>
 
 /** Signals by satellite ID. A second block of a satellite has its other signals. */
 function signalsOf({ view }: Block): Map<number, SatelliteSignal[]> {
-  const found = new Map<number, SatelliteSignal[]>()
-  if (view.byteLength < 20) return found
+  const bySatellite = new Map<number, SatelliteSignal[]>()
+  if (view.byteLength < 20) return bySatellite
   const [count, size, sizeOfOthers] = [view.getUint8(14), view.getUint8(15), view.getUint8(16)]
   const signal = (type: number, info: number, cno: number): SatelliteSignal => {
     const number = (type & 0x1f) === 31 ? (info >> 3) + 32 : type & 0x1f
@@ -72,8 +72,8 @@ function signalsOf({ view }: Block): Map<number, SatelliteSignal[]> {
   let at = 20
   for (let left = count; left > 0 && size >= 20 && at + size <= view.byteLength; left--) {
     const others = view.getUint8(at + 19)
-    const own = found.get(view.getUint8(at + 2)) ?? []
-    found.set(view.getUint8(at + 2), own)
+    const own = bySatellite.get(view.getUint8(at + 2)) ?? []
+    bySatellite.set(view.getUint8(at + 2), own)
     own.push(signal(view.getUint8(at + 1), view.getUint8(at + 18), view.getUint8(at + 15)))
     at += size
     for (let other = others; other > 0 && sizeOfOthers >= 12 && at + sizeOfOthers <= view.byteLength; other--) {
@@ -81,7 +81,7 @@ function signalsOf({ view }: Block): Map<number, SatelliteSignal[]> {
       at += sizeOfOthers
     }
   }
-  return found
+  return bySatellite
 }
 
 const usedInPosition = 2
@@ -114,16 +114,16 @@ interface Direction {
 
 /** SatVisibility: directions by satellite ID, to a hundredth of a degree. */
 function directionsOf({ view }: Block): Map<number, Direction> {
-  const found = new Map<number, Direction>()
-  if (view.byteLength < 16) return found
+  const directions = new Map<number, Direction>()
+  if (view.byteLength < 16) return directions
   const [count, size] = [view.getUint8(14), view.getUint8(15)]
   for (let at = 16, left = count; left > 0 && size >= 8 && at + size <= view.byteLength; left--, at += size) {
     const azimuth_deg = view.getUint16(at + 2, true) / 100
     const elevation_deg = view.getInt16(at + 4, true) / 100
     if (azimuth_deg <= 360 && Math.abs(elevation_deg) <= 90)
-      found.set(view.getUint8(at), { azimuth_deg, elevation_deg })
+      directions.set(view.getUint8(at), { azimuth_deg, elevation_deg })
   }
-  return found
+  return directions
 }
 
 /** @param status of the same epoch, or undefined if that was lost */

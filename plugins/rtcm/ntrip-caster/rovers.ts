@@ -152,9 +152,9 @@ export class Rovers {
 
   /** Ends the connections of a login. @returns how many there were */
   endUser(user: string, logins: MountLogins): number {
-    const found = this.#of(user, logins)
-    for (const { connection } of found) connection.destroy()
-    return found.length
+    const closed = this.#of(user, logins)
+    for (const { connection } of closed) connection.destroy()
+    return closed.length
   }
 
   #of(user: string, logins: MountLogins): Rover[] {
@@ -164,9 +164,9 @@ export class Rovers {
 
   /** @returns false: unknown rover */
   kick(id: number): boolean {
-    const found = this.#all.get(id)
-    found?.rover.connection.destroy()
-    return found !== undefined
+    const entry = this.#all.get(id)
+    entry?.rover.connection.destroy()
+    return entry !== undefined
   }
 
   /** Every rover, a line each, newest last. */

@@ -174,6 +174,6 @@ function logIn({ net, services, signal, timers }: PluginContext, target: Target,
 
 async function lookAtTable(ctx: PluginContext, target: Target, limit_ms: number) {
   const agent = `rtk-base/${ctx.services.use(device).version}`
-  const found = await probe(ctx, { target, mount: '', agent, limit_ms })
-  return found.kind === 'table' ? tableState(found.rows, target.mount) : undefined
+  const answer = await probe(ctx, { target, mount: '', agent, limit_ms })
+  return answer.kind === 'table' ? tableState(answer.rows, target.mount) : undefined
 }

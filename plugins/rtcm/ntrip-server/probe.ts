@@ -25,11 +25,11 @@ export async function probe(ctx: PluginContext, request: ProbeRequest): Promise<
   const { host, port, tls, version = 1, user, password, echo } = target
   const login = mount === '' ? {} : { user: echo?.user ?? user, password: echo?.password ?? password }
   const rows: StreamRow[] = []
-  const found = await visit(ctx, {
+  const answer = await visit(ctx, {
     ...{ host, port, tls, mount, version, agent, ...login },
     ...(limit_ms !== undefined && { limit_ms }),
     ...(wanted && { frame: wanted }),
     row: (row) => row.mount === target.mount && rows.push(row) > 0,
   })
-  return found.kind === 'table' ? { kind: 'table', rows } : found
+  return answer.kind === 'table' ? { kind: 'table', rows } : answer
 }

@@ -98,6 +98,6 @@ export function fittingStep(
   epochs: number,
   seconds: number,
 ): number {
-  const found = steps.findIndex((one) => loadOf(one, measured, epochs, seconds) <= budget)
-  return found < 0 ? steps.length - 1 : found
+  const first = steps.findIndex((one) => loadOf(one, measured, epochs, seconds) <= budget)
+  return first < 0 ? steps.length - 1 : first
 }

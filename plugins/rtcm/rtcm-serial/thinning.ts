@@ -90,11 +90,11 @@ export class Thinner {
   }
 
   #measure(frame: Numbered): void {
-    const found = this.#measured.get(frame.type) ?? { count: 0, bytes: 0, msm4_bytes: 0 }
-    found.count += 1
-    found.bytes += frame.bytes.length
-    found.msm4_bytes += asMsm4(frame).bytes.length
-    this.#measured.set(frame.type, found)
+    const measured = this.#measured.get(frame.type) ?? { count: 0, bytes: 0, msm4_bytes: 0 }
+    measured.count += 1
+    measured.bytes += frame.bytes.length
+    measured.msm4_bytes += asMsm4(frame).bytes.length
+    this.#measured.set(frame.type, measured)
   }
 
   /** More is left out at once where the budget asks for it, less only after a minute. */

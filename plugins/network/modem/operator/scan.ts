@@ -30,7 +30,7 @@ export interface ScanDeps {
 export class OperatorScan {
   readonly #ctx: PluginContext
   readonly #deps: ScanDeps
-  #found: readonly ScannedOperator[] = []
+  #operators: readonly ScannedOperator[] = []
   #shown: ScanHandoff['shown'] = []
 
   constructor(ctx: PluginContext, deps: ScanDeps) {
@@ -45,7 +45,7 @@ export class OperatorScan {
 
   /** Networks of the last scan, in written form. */
   get networks(): string[] {
-    return this.#found.map(({ plmn }) => plmn)
+    return this.#operators.map(({ plmn }) => plmn)
   }
 
   get handoff(): ScanHandoff {
@@ -71,11 +71,11 @@ export class OperatorScan {
   async #run(): Promise<void> {
     const { access, metrics } = this.#deps
     try {
-      const found = await access.modem.scanOperators(this.#ctx.signal)
-      this.#found = found.slice(0, mostKept)
-      this.#shown = shownOf(this.#found)
+      const operators = await access.modem.scanOperators(this.#ctx.signal)
+      this.#operators = operators.slice(0, mostKept)
+      this.#shown = shownOf(this.#operators)
       metrics.scanned('ok')
-      this.#ctx.log.info({ operators: found.length }, 'the scan for operators is done')
+      this.#ctx.log.info({ operators: operators.length }, 'the scan for operators is done')
     } catch (error) {
       if (this.#ctx.signal.aborted) return
       metrics.scanned('failed')
@@ -96,8 +96,8 @@ const ranks: Readonly<Record<ScannedOperator['status'], number>> = {
 }
 
 /** Each operator once, then, while there is room, its other technologies. */
-export function shownOf(found: readonly ScannedOperator[]): ScanHandoff['shown'] {
-  const sorted = found
+export function shownOf(operators: readonly ScannedOperator[]): ScanHandoff['shown'] {
+  const sorted = operators
     .filter(({ plmn }) => /^\d{5,6}$/.test(plmn))
     .toSorted((a, b) => ranks[a.status] - ranks[b.status] || b.generation.localeCompare(a.generation))
   const first = sorted.filter(({ plmn }, index) => sorted.findIndex((other) => other.plmn === plmn) === index)

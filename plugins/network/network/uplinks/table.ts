@@ -22,10 +22,10 @@ export function uplinksOf({ interfaces, router, findings }: Known): Uplink[] {
   const [first] = candidates.filter(hasRoute).sort(byMetric)
   return candidates
     .map((one): Uplink => {
-      const found = findings(one.name)
+      const finding = findings(one.name)
       const viaRouter = one.gateway !== '' && one.gateway === router?.address
       // A router whose modem is offline may have another uplink, proven by a successful finding.
-      const leadsOut = !viaRouter || router?.connected !== false || found?.reached === true
+      const leadsOut = !viaRouter || router?.connected !== false || finding?.reached === true
       const isCellular = viaRouter && !(router?.connected === false && leadsOut)
       const isUp = hasRoute(one) && leadsOut
       return {
@@ -35,8 +35,8 @@ export function uplinksOf({ interfaces, router, findings }: Known): Uplink[] {
         up: isUp,
         default: one === first,
         metric: one.metric ?? one.route6?.metric,
-        reach: isUp ? reachOf(one.reach, found) : 'none',
-        text: isUp ? textOf(one.reach, found) : downText(one, leadsOut),
+        reach: isUp ? reachOf(one.reach, finding) : 'none',
+        text: isUp ? textOf(one.reach, finding) : downText(one, leadsOut),
       }
     })
     .sort((a, b) => Number(b.default) - Number(a.default))
@@ -59,14 +59,14 @@ const rankOf = (one: NetworkInterface) => (hasRoute4(one) ? one.metric : one.rou
  * A success proves the uplink. A failure proves nothing if the daemon's check found the internet: the
  * peer may be down.
  */
-function reachOf(checked: Reach, found: Finding | undefined): Reach {
-  if (found?.reached) return 'internet'
-  if (found && checked === 'unknown') return 'local'
+function reachOf(checked: Reach, finding: Finding | undefined): Reach {
+  if (finding?.reached) return 'internet'
+  if (finding && checked === 'unknown') return 'local'
   return checked
 }
 
-function textOf(checked: Reach, found: Finding | undefined): string {
-  if (found?.reached) return found.text
+function textOf(checked: Reach, finding: Finding | undefined): string {
+  if (finding?.reached) return finding.text
   const text = {
     unknown: '',
     none: 'the network daemon reached nothing through it',
@@ -74,7 +74,7 @@ function textOf(checked: Reach, found: Finding | undefined): string {
     portal: 'a login page answers instead of the internet: log in to that network',
     internet: '',
   }[checked]
-  return [text, found?.text].filter(Boolean).join('; ')
+  return [text, finding?.text].filter(Boolean).join('; ')
 }
 
 function downText({ name, state, reason, gateway }: NetworkInterface, leadsOut: boolean): string {

@@ -66,8 +66,8 @@ export class UplinkService implements Uplinks {
         ? this.#list.find((one) => one.default)
         : this.#list.find(({ addresses }) => addresses.includes(normalAddress(localAddress)))
     if (!uplink) return
-    const found = text === '' ? (reached ? 'reached the other end' : 'did not reach the other end') : text
-    this.#findings.note(uplink.name, who, reached, `${who}: ${found}`.slice(0, longestText))
+    const outcome = text === '' ? (reached ? 'reached the other end' : 'did not reach the other end') : text
+    this.#findings.note(uplink.name, who, reached, `${who}: ${outcome}`.slice(0, longestText))
     this.#look()
   }
 

@@ -38,8 +38,8 @@ export class Supplicant {
     const { code, stdout, stderr } = await run(this.#machine, 'wpa_cli', args, limit_ms, 'apt install wpasupplicant')
     // It answers 0 also where it was refused.
     if (code === 0 && /^OK$/m.test(stdout)) return
-    const said = (stdout.trim() || stderr.trim() || `exit code ${code}`).split('\n').at(-1)?.slice(0, 200)
-    throw new RtkError(networkErrors.RTK_ERR_NETWORK, `wpa_cli chan_switch: ${said}`)
+    const output = (stdout.trim() || stderr.trim() || `exit code ${code}`).split('\n').at(-1)?.slice(0, 200)
+    throw new RtkError(networkErrors.RTK_ERR_NETWORK, `wpa_cli chan_switch: ${output}`)
   }
 
   async #path(name: string): Promise<string> {
@@ -62,8 +62,8 @@ export class Supplicant {
     const all = ['--system', '--timeout=4', ...args]
     const { code, stdout, stderr } = await run(this.#machine, 'busctl', all, limit_ms, 'busctl is part of systemd')
     if (code === 0) return stdout
-    const said = (stderr.trim() || `exit code ${code}`).split('\n')[0]?.slice(0, 200)
-    throw new RtkError(networkErrors.RTK_ERR_NETWORK, `wpa_supplicant: ${said}`)
+    const output = (stderr.trim() || `exit code ${code}`).split('\n')[0]?.slice(0, 200)
+    throw new RtkError(networkErrors.RTK_ERR_NETWORK, `wpa_supplicant: ${output}`)
   }
 }
 

@@ -40,9 +40,9 @@ export class Tools implements RadioTools {
   }
 
   async interface(name: string): Promise<RadioInterface> {
-    const found = interfaceOf(await this.#iw(['dev', name, 'info']))
-    if (!found) throw unreadable(`iw dev ${name} info`)
-    return found
+    const radioInterface = interfaceOf(await this.#iw(['dev', name, 'info']))
+    if (!radioInterface) throw unreadable(`iw dev ${name} info`)
+    return radioInterface
   }
 
   async stations(name: string): Promise<RadioStation[]> {
@@ -133,9 +133,9 @@ export class Tools implements RadioTools {
   async #iw(args: readonly string[]): Promise<string> {
     const { code, stdout, stderr } = await run(this.#machine, 'iw', args, limit_ms, 'apt install iw')
     if (code === 0) return stdout
-    const said = (stderr.trim() || stdout.trim() || `exit code ${code}`).split('\n')[0]?.slice(0, 200)
+    const output = (stderr.trim() || stdout.trim() || `exit code ${code}`).split('\n')[0]?.slice(0, 200)
     const hint = advice[/\((-\d+)\)/.exec(stderr)?.[1] ?? '']
-    throw new RtkError(networkErrors.RTK_ERR_NETWORK, `iw ${args.join(' ')}: ${said}${hint ? `: ${hint}` : ''}`)
+    throw new RtkError(networkErrors.RTK_ERR_NETWORK, `iw ${args.join(' ')}: ${output}${hint ? `: ${hint}` : ''}`)
   }
 }
 

@@ -69,7 +69,7 @@ export const modemAccepts = { accepts: (answer: unknown) => !/error/i.test(outpu
 const nothing = /^(n\/?a|unknown|none|-|error.*|not available)$/i
 
 /** Output of a command of the legacy generation; `''` for "not available". */
-export function said(answer: unknown): string {
+export function printed(answer: unknown): string {
   const text = textOf(outputOf(answer))
   return nothing.test(text) ? '' : text
 }
@@ -78,7 +78,7 @@ export function said(answer: unknown): string {
 function linesOf(answer: unknown, count: number): string[] | undefined {
   if (outputOf(answer) === undefined) return undefined
   const lines = String(fieldOf(answer, 'stdout')).replace(/\n$/, '').split('\n')
-  return lines.length === count ? lines.map((line) => said({ stdout: line })) : undefined
+  return lines.length === count ? lines.map((line) => printed({ stdout: line })) : undefined
 }
 
 /** Queries `gsmctl` for each letter: in one run, which takes a second on a slow router, otherwise one by one. */
@@ -97,7 +97,7 @@ export function asked<O>(letters: string, read: (texts: readonly string[]) => O)
       together: true,
       calls: () => flags.map((flag) => gsmctl([flag], { ...optional, ...slow })),
       read: (answers) =>
-        answers.some((answer) => outputOf(answer) !== undefined) ? read(answers.map(said)) : undefined,
+        answers.some((answer) => outputOf(answer) !== undefined) ? read(answers.map(printed)) : undefined,
     },
   ]
 }
@@ -110,8 +110,8 @@ export function usedModem(answer: unknown): unknown {
 /** The modem's values from REST: an offline modem has none. */
 export const modemStatus = <O>(read: (modem: Fields) => O | undefined): Way<undefined, O> =>
   ask(get('/api/modems/status', slow), (answer) => {
-    const found = usedModem(answer)
-    return isObject(found) ? read(found) : undefined
+    const modem = usedModem(answer)
+    return isObject(modem) ? read(modem) : undefined
   })
 
 /** Modem objects of 7.x over ubus: `gsm.modem0`, and `vuci.*` of its first releases. */

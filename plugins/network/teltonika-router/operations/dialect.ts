@@ -12,8 +12,8 @@ export function versionIn(value: unknown): string {
   if (typeof value === 'string') return pattern.exec(value)?.[0] ?? ''
   if (typeof value !== 'object' || value === null) return ''
   for (const inner of Object.values(value)) {
-    const found = versionIn(inner)
-    if (found !== '') return found
+    const version = versionIn(inner)
+    if (version !== '') return version
   }
   return ''
 }

@@ -10,7 +10,7 @@ import {
   modemStatus,
   mustSucceed,
   post,
-  said,
+  printed,
   slow,
   ubus,
   usedModem,
@@ -28,7 +28,7 @@ const namedIdentity = object(
     model: text('modem', 'model', 'name'),
     manuf: text('manuf', 'manufacturer'),
     rev: text('fw_version', 'version'),
-    operatorControl: (found) => isOn(fieldOf(found, 'operator_scan') ?? fieldOf(found, 'operators_scan')),
+    operatorControl: (modem) => isOn(fieldOf(modem, 'operator_scan') ?? fieldOf(modem, 'operators_scan')),
   }),
 )
 
@@ -70,7 +70,7 @@ export const modemRows: Rows<'modemIdentity' | 'temperature' | 'rebootModem' | '
   temperature: {
     'legacy/ubus': [
       ask(gsmctl(['-c']), (answer) =>
-        outputOf(answer) === undefined ? undefined : { celsius: tenthsOf(said(answer)) },
+        outputOf(answer) === undefined ? undefined : { celsius: tenthsOf(printed(answer)) },
       ),
     ],
     '7/ubus': [ask(ubus(modem, 'get_temperature'), fields({ celsius: tenths('temperature_value') }))],
@@ -126,7 +126,7 @@ export const modemRows: Rows<'modemIdentity' | 'temperature' | 'rebootModem' | '
     '7/rest': [modemStatus(name('id'))],
   },
   simSlot: {
-    'legacy/ubus': [ask(gsmctl(['-T']), (answer) => slotOf(said(answer)))],
+    'legacy/ubus': [ask(gsmctl(['-T']), (answer) => slotOf(printed(answer)))],
     '7/ubus': [ask(ubus(modem, 'get_sim_slot'), slot('index'))],
     '7/rest': [modemStatus(slot('active_sim'))],
   },

@@ -78,8 +78,8 @@ export function signalOf(values: Readonly<Record<'rssi' | 'rsrp' | 'rsrq' | 'sin
 
 /** `gsmctl`, the modem objects and REST all report 0.1 °C. */
 export function tenthsOf(value: unknown): number | undefined {
-  const found = numberOf(value)
-  return found === undefined ? undefined : found / 10
+  const tenths = numberOf(value)
+  return tenths === undefined ? undefined : tenths / 10
 }
 
 /** The slot of a SIM; undefined if not reported. */

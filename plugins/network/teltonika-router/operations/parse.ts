@@ -7,12 +7,12 @@ export const isObject = (value: unknown): value is Fields =>
 
 /** A value inside objects and lists; undefined where the path ends early. */
 export function fieldOf(value: unknown, ...path: readonly (string | number)[]): unknown {
-  let found = value
+  let field = value
   for (const name of path) {
-    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, name)) return undefined
-    found = (found as Record<string | number, unknown>)[name]
+    if (typeof field !== 'object' || field === null || !Object.hasOwn(field, name)) return undefined
+    field = (field as Record<string | number, unknown>)[name]
   }
-  return found
+  return field
 }
 
 const longestText = 200
@@ -43,16 +43,16 @@ export function textOf(...values: readonly unknown[]): string {
 /** The first number in a value; undefined when there is none (`N/A`, `unknown`, empty). */
 export function numberOf(...values: readonly unknown[]): number | undefined {
   for (const value of values) {
-    const found = typeof value === 'number' ? value : Number(/-?\d+(?:\.\d+)?/.exec(textOf(value))?.[0] ?? Number.NaN)
-    if (Number.isFinite(found)) return found
+    const number = typeof value === 'number' ? value : Number(/-?\d+(?:\.\d+)?/.exec(textOf(value))?.[0] ?? Number.NaN)
+    if (Number.isFinite(number)) return number
   }
   return undefined
 }
 
 /** A number between two bounds: modem values for "unknown" are out of bounds. */
 export function boundedOf(value: unknown, least: number, most: number): number | undefined {
-  const found = numberOf(value)
-  return found !== undefined && found >= least && found <= most ? found : undefined
+  const number = numberOf(value)
+  return number !== undefined && number >= least && number <= most ? number : undefined
 }
 
 /** `'1'`, `'on'`, `'true'` and their like. */

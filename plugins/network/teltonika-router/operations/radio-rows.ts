@@ -9,7 +9,7 @@ import {
   modem,
   modemStatus,
   optional,
-  said,
+  printed,
   ubus,
 } from './build.js'
 import { at, fields, name, network, packetService, plmn, text } from './fields.js'
@@ -75,23 +75,23 @@ const gsmRegistration = fields({
   packetService: packetService('packets.state_id', 'packets.state'),
 })
 const vuciRegistration = fields({
-  network: network('found.netstate_id', 'found.netstate', 'state.netstate'),
-  operator: text('found.operator', 'found.oper', 'state.operator'),
-  carrier: text('found.provider', 'found.operator', 'found.oper'),
-  plmn: plmn('found.opernum', 'found.plmn'),
-  technology: text('found.conntype', 'found.ntype', 'state.conntype'),
-  cellId: text('found.cellid', 'found.ci'),
+  network: network('info.netstate_id', 'info.netstate', 'state.netstate'),
+  operator: text('info.operator', 'info.oper', 'state.operator'),
+  carrier: text('info.provider', 'info.operator', 'info.oper'),
+  plmn: plmn('info.opernum', 'info.plmn'),
+  technology: text('info.conntype', 'info.ntype', 'state.conntype'),
+  cellId: text('info.cellid', 'info.ci'),
 })
 const restRegistration = fields({
   network: network('netstate_id', 'netstate'),
   operator: text('operator', 'oper'),
   carrier: text('provider', 'operator', 'oper'),
-  plmn: (found) => plmnOf(at(found, 'opernum'), cellNetwork(found)),
+  plmn: (modem) => plmnOf(at(modem, 'opernum'), cellNetwork(modem)),
   technology: text('ntype', 'conntype'),
   cellId: text('cellid', 'cell_info.0.cellid', 'cell_info.cellid'),
 })
-const cellNetwork = (found: unknown) =>
-  `${text('cell_info.0.mcc', 'cell_info.mcc')(found)}${text('cell_info.0.mnc', 'cell_info.mnc')(found)}`
+const cellNetwork = (modem: unknown) =>
+  `${text('cell_info.0.mcc', 'cell_info.mcc')(modem)}${text('cell_info.0.mnc', 'cell_info.mnc')(modem)}`
 
 export const radioRows: Rows<'signal' | 'registration' | 'sim' | 'traffic' | 'mobileDevice'> = {
   signal: {
@@ -148,10 +148,10 @@ export const radioRows: Rows<'signal' | 'registration' | 'sim' | 'traffic' | 'mo
           ...mobileInterfaces,
         ],
         read([details, status, ...links]) {
-          const found = fieldOf(details, 'mobile')
-          if (!isObject(found)) return undefined
+          const info = fieldOf(details, 'mobile')
+          if (!isObject(info)) return undefined
           return {
-            ...vuciRegistration({ found, state: firstOf(fieldOf(status, 'mobile')) }),
+            ...vuciRegistration({ info, state: firstOf(fieldOf(status, 'mobile')) }),
             packetService: '',
             connected: isUp(links),
           }
@@ -159,12 +159,12 @@ export const radioRows: Rows<'signal' | 'registration' | 'sim' | 'traffic' | 'mo
       },
     ],
     '7/rest': [
-      modemStatus((found) => ({
-        ...restRegistration(found),
-        ...(isOn(found.offline) && { network: 'unregistered' as const }),
+      modemStatus((modem) => ({
+        ...restRegistration(modem),
+        ...(isOn(modem.offline) && { network: 'unregistered' as const }),
         packetService: '',
-        connected: /^(dis)?connected$/i.test(textOf(found.state))
-          ? /^connected$/i.test(textOf(found.state))
+        connected: /^(dis)?connected$/i.test(textOf(modem.state))
+          ? /^connected$/i.test(textOf(modem.state))
           : undefined,
       })),
     ],
@@ -213,13 +213,13 @@ export const radioRows: Rows<'signal' | 'registration' | 'sim' | 'traffic' | 'mo
       },
     ],
     '7/rest': [
-      modemStatus((found) => {
-        const iccid = textOf(found.iccid)
-        const byText = simStateOf(undefined, found.simstate)
-        const byPin = simStateOf(found.pinstate_id, found.pinstate)
+      modemStatus((modem) => {
+        const iccid = textOf(modem.iccid)
+        const byText = simStateOf(undefined, modem.simstate)
+        const byPin = simStateOf(modem.pinstate_id, modem.pinstate)
         // An inserted SIM may still wait for its PIN.
         const state = byText === 'absent' ? byText : (byPin ?? byText)
-        return { state: state ?? (iccid === '' ? 'error' : 'ready'), imsi: textOf(found.imsi), iccid }
+        return { state: state ?? (iccid === '' ? 'error' : 'ready'), imsi: textOf(modem.imsi), iccid }
       }),
     ],
   },
@@ -228,7 +228,7 @@ export const radioRows: Rows<'signal' | 'registration' | 'sim' | 'traffic' | 'mo
       {
         together: true,
         calls: () => [gsmctl(['-e', 'wwan0']), gsmctl(['-r', 'wwan0'])],
-        read: ([sent, recvd]) => trafficOf(said(sent), said(recvd)),
+        read: ([sent, recvd]) => trafficOf(printed(sent), printed(recvd)),
       },
     ],
     '7/ubus': [

@@ -7,8 +7,8 @@ import {
   optional,
   overUbus,
   post,
+  printed,
   run,
-  said,
   ubus,
   uciCommit,
   uciGet,
@@ -75,8 +75,8 @@ const accessPointBy = (args: Record<string, unknown>): Way<undefined, RouterAcce
   together: true,
   calls: () => [ubus('network.wireless', 'status', args), ubus('iwinfo', 'info', { device: 'wlan0' }, optional)],
   read([status, info]) {
-    const found = accessPointIn(status)
-    return found && { ...found, bssid: macOf(fieldOf(info, 'bssid')) }
+    const accessPoint = accessPointIn(status)
+    return accessPoint && { ...accessPoint, bssid: macOf(fieldOf(info, 'bssid')) }
   },
 })
 
@@ -144,7 +144,7 @@ export const routerRows: Rows<
     '7/rest': [ask(device, (answer) => versionIn(fieldOf(answer, 'static', 'fw_version')) || undefined)],
   },
   board: {
-    'legacy/ubus': [boardBy('', said)],
+    'legacy/ubus': [boardBy('', printed)],
     '7/ubus': [ask(ubus('mnfinfo', 'get'), boardIn), boardBy('--', (answer) => textOf(outputOf(answer)))],
     '7/rest': [ask(device, boardIn)],
   },
@@ -156,8 +156,8 @@ export const routerRows: Rows<
     ...overUbus<Way<undefined, RouterAccessPoint>>(accessPointBy({}), accessPointBy({ device: 'radio0' }), {
       calls: () => [ubus('uci', 'get', { config: 'wireless', type: 'wifi-iface' })],
       read([answer]) {
-        const found = sectionsOf(answer).find(({ values }) => values.mode === 'ap')?.values
-        return found && { bssid: '', ssid: textOf(found.ssid), pswd: textOf(found.key) }
+        const accessPoint = sectionsOf(answer).find(({ values }) => values.mode === 'ap')?.values
+        return accessPoint && { bssid: '', ssid: textOf(accessPoint.ssid), pswd: textOf(accessPoint.key) }
       },
     }),
     '7/rest': [
@@ -170,11 +170,11 @@ export const routerRows: Rows<
           const id = textOf(fieldOf(shown, 'wifi_id'), fieldOf(shown, 'id'))
           const settings = listOf(config)
           const own = settings.find((one) => id !== '' && [fieldOf(one, 'id'), fieldOf(one, 'wifi_id')].includes(id))
-          const found = own ?? settings.find((one) => fieldOf(one, 'ssid') === fieldOf(shown, 'ssid'))
+          const setting = own ?? settings.find((one) => fieldOf(one, 'ssid') === fieldOf(shown, 'ssid'))
           return {
             bssid: macOf(fieldOf(shown, 'bssid')),
             ssid: textOf(fieldOf(shown, 'ssid')),
-            pswd: textOf(fieldOf(found, 'key'), fieldOf(found, 'password')),
+            pswd: textOf(fieldOf(setting, 'key'), fieldOf(setting, 'password')),
           }
         },
       },

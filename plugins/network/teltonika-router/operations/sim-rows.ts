@@ -98,8 +98,8 @@ function scannedIn(list: unknown, names: typeof currentScan): ScannedOperator[] 
   if (!Array.isArray(list)) return undefined
   return list.flatMap((one) => {
     const of = (field: keyof typeof names) => fieldOf(one, names[field])
-    const found = { plmn: of('plmn'), technology: of('technology'), state: of('state'), stateText: of('stateText') }
-    return scannedOf({ ...found, names: [of('name'), fieldOf(one, 'short_name')] }) ?? []
+    const operator = { plmn: of('plmn'), technology: of('technology'), state: of('state'), stateText: of('stateText') }
+    return scannedOf({ ...operator, names: [of('name'), fieldOf(one, 'short_name')] }) ?? []
   })
 }
 

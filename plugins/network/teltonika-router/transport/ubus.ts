@@ -215,8 +215,8 @@ function outcomeOf(answer: unknown, call: UbusCall, secrets: Secrets): Outcome {
     return failed('refused', `${textOf(secrets.hide(fieldOf(value, 'error')), 'error').slice(0, 100)} (errno ${errno})`)
   }
   if (call.accepts?.(value) === false) {
-    const said = textOf(secrets.hide(fieldOf(value, 'stderr')), secrets.hide(fieldOf(value, 'stdout')))
-    return failed('refused', said === '' ? 'it ended with an error' : said)
+    const output = textOf(secrets.hide(fieldOf(value, 'stderr')), secrets.hide(fieldOf(value, 'stdout')))
+    return failed('refused', output === '' ? 'it ended with an error' : output)
   }
   return { ok: true, value }
 }

@@ -1,7 +1,7 @@
 import { WrongTries } from 'rtk-base/link'
 import type { Connection, PluginContext } from 'rtk-base/plugin'
 import type { Checked, MountLogins } from './mount-logins.js'
-import type { Given } from './stored.js'
+import type { Credentials } from './stored.js'
 
 /** Wrong logins of an address, each within a minute of the one before, from which on answers are late, then none are checked. */
 const lateFrom = 5
@@ -29,13 +29,13 @@ export class LoginCheck {
    * @param isOpen the client needs no login, so a wrong one is no attempt to get in
    */
   async check(
-    given: Given,
+    credentials: Credentials,
     mount: string,
     logins: MountLogins,
     connection: Connection,
     isOpen = false,
   ): Promise<Checked> {
-    const known = logins.known(given, mount)
+    const known = logins.known(credentials, mount)
     if (known) return known
     const { remoteAddress: address } = connection
     const wrong = this.#wrong.count(address)
@@ -43,7 +43,7 @@ export class LoginCheck {
     if (wrong >= lateFrom) await new Promise<void>((resolve) => void this.#ctx.timers.after(late_ms, resolve))
     // A closed connection must not keep the others waiting.
     const isWanted = () => !connection.closed && this.#wrong.count(address) < refusedFrom
-    const login = await logins.check(given, mount, { address, isWanted })
+    const login = await logins.check(credentials, mount, { address, isWanted })
     if (typeof login === 'object') this.#wrong.forget(address)
     else if (login === undefined && !isOpen) this.#wrong.add(address)
     return login

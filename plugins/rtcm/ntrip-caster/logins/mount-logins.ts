@@ -1,6 +1,6 @@
 /** Logins of a mountpoint: the station's own, or those of the service `mount-source`. */
 import type { MountLogin } from 'rtk-base/services'
-import type { Asker, Given, StoredLogins } from './stored.js'
+import type { Asker, Credentials, StoredLogins } from './stored.js'
 
 /** `unasked`: the login was not checked; `unavailable`: it cannot be checked now. */
 export type Checked = MountLogin | 'unasked' | 'unavailable' | undefined
@@ -9,9 +9,9 @@ export interface MountLogins {
   /** Rovers of the local network need no login. */
   readonly isOpen: boolean
   /** A login that was right before: that costs nothing. */
-  known(given: Given, mount: string): MountLogin | undefined
+  known(credentials: Credentials, mount: string): MountLogin | undefined
   /** @returns undefined: wrong, or not for this mountpoint */
-  check(given: Given, mount: string, asker: Asker): Promise<Checked>
+  check(credentials: Credentials, mount: string, asker: Asker): Promise<Checked>
   /** Connections of a login that this caster does not have. */
   elsewhere(user: string): Promise<number>
 }
@@ -30,13 +30,13 @@ export function stationLogins(
     get isOpen() {
       return anonymous() || stored.count === 0
     },
-    known(given, mount) {
-      const login = stored.knows(given, isNamed(mount))
-      return login && { user: given.user, most: login.most }
+    known(credentials, mount) {
+      const login = stored.knows(credentials, isNamed(mount))
+      return login && { user: credentials.user, most: login.most }
     },
-    async check(given, mount, asker) {
-      const login = await stored.allows(given, isNamed(mount), asker)
-      return typeof login === 'object' ? { user: given.user, most: login.most } : login
+    async check(credentials, mount, asker) {
+      const login = await stored.allows(credentials, isNamed(mount), asker)
+      return typeof login === 'object' ? { user: credentials.user, most: login.most } : login
     },
     elsewhere: async () => 0,
   }

@@ -8,7 +8,7 @@ const cost = { N: 2 ** 14, r: 8, p: 1 }
 const mostLogins = 256
 
 /** Credentials from a client, in the form of `basicLogin`. */
-export interface Given {
+export interface Credentials {
   readonly user: string
   readonly password: string
 }
@@ -96,25 +96,29 @@ export class StoredLogins {
   }
 
   /** @returns the login where it is right for this mount and was right before: that costs nothing */
-  knows(given: Given, isAsked: IsAsked): Login | undefined {
-    const login = this.#find(given, isAsked)
-    return login && this.#check.knows(given.password, login.hash) ? login : undefined
+  knows(credentials: Credentials, isAsked: IsAsked): Login | undefined {
+    const login = this.#find(credentials, isAsked)
+    return login && this.#check.knows(credentials.password, login.hash) ? login : undefined
   }
 
   /** @returns the login if correct for this mount; `unasked`: not checked, because the client left */
-  async allows(given: Given, isAsked: IsAsked, { address, isWanted }: Asker): Promise<Login | 'unasked' | undefined> {
-    const known = this.knows(given, isAsked)
-    const login = known ?? this.#find(given, isAsked)
+  async allows(
+    credentials: Credentials,
+    isAsked: IsAsked,
+    { address, isWanted }: Asker,
+  ): Promise<Login | 'unasked' | undefined> {
+    const known = this.knows(credentials, isAsked)
+    const login = known ?? this.#find(credentials, isAsked)
     if (known || !login) return known
     const done = await this.#check.inTurn(address, async () =>
-      isWanted() ? this.#check.matches(given.password, login.hash) : 'unasked',
+      isWanted() ? this.#check.matches(credentials.password, login.hash) : 'unasked',
     )
     if (!done || done.result === 'unasked') return 'unasked'
     // If it was changed or deleted meanwhile, it is not correct any more.
-    return done.result && this.#all[given.user] === login ? login : undefined
+    return done.result && this.#all[credentials.user] === login ? login : undefined
   }
 
-  #find({ user }: Given, isAsked: IsAsked): Login | undefined {
+  #find({ user }: Credentials, isAsked: IsAsked): Login | undefined {
     const login = this.has(user) ? this.#all[user] : undefined
     return login && (login.mounts.length === 0 || login.mounts.some(isAsked)) ? login : undefined
   }

@@ -9,7 +9,7 @@ import {
   type NearMount,
 } from 'rtk-base/services'
 import type { Checked, MountLogins } from '../logins/mount-logins.js'
-import type { Given } from '../logins/stored.js'
+import type { Credentials } from '../logins/stored.js'
 import type { MountPoint } from '../mount.js'
 import { SourcedBase } from './base-mount.js'
 import { SourcedNear } from './near-mount.js'
@@ -63,12 +63,12 @@ export class SourcedMounts implements MountUsers {
     return this.#source?.anonymous === true
   }
 
-  known({ user, password }: Given, mount: string): MountLogin | undefined {
+  known({ user, password }: Credentials, mount: string): MountLogin | undefined {
     return this.#source?.known(user, password, mount)
   }
 
   /** Many can be asked for at a time, as nothing is derived. */
-  async check({ user, password }: Given, mount: string): Promise<Checked> {
+  async check({ user, password }: Credentials, mount: string): Promise<Checked> {
     if (!this.#source) return 'unavailable'
     try {
       return await this.#source.login(user, password, mount)
@@ -129,8 +129,8 @@ export class SourcedMounts implements MountUsers {
   }
 
   find(name: string): SourcedMount | undefined {
-    const found = this.#source?.find(name)
-    return found && this.#mountOf(found)
+    const offered = this.#source?.find(name)
+    return offered && this.#mountOf(offered)
   }
 
   /** Mountpoints of the source table. One without rovers is made for the moment. */
@@ -148,18 +148,18 @@ export class SourcedMounts implements MountUsers {
     this.#mounts.clear()
   }
 
-  #mountOf(found: BaseMount | NearMount): SourcedMount {
-    const known = this.#mounts.get(found.name)
-    if (known instanceof SourcedBase && !isNear(found)) known.replace(found)
-    if (known && known instanceof SourcedNear === isNear(found)) return known
-    const mount = this.#make(found)
-    this.#mounts.set(found.name, mount)
+  #mountOf(offered: BaseMount | NearMount): SourcedMount {
+    const known = this.#mounts.get(offered.name)
+    if (known instanceof SourcedBase && !isNear(offered)) known.replace(offered)
+    if (known && known instanceof SourcedNear === isNear(offered)) return known
+    const mount = this.#make(offered)
+    this.#mounts.set(offered.name, mount)
     return mount
   }
 
-  #make(found: BaseMount | NearMount): SourcedMount {
-    if (!isNear(found)) return new SourcedBase(this.#ctx, found, this)
-    return new SourcedNear(this.#ctx, found, this, (base) => this.#mountOf(base) as SourcedBase)
+  #make(offered: BaseMount | NearMount): SourcedMount {
+    if (!isNear(offered)) return new SourcedBase(this.#ctx, offered, this)
+    return new SourcedNear(this.#ctx, offered, this, (base) => this.#mountOf(base) as SourcedBase)
   }
 
   /** A new version of the source is there: rovers stay connected. */
@@ -167,9 +167,9 @@ export class SourcedMounts implements MountUsers {
     // Bases first: they may serve rovers of a mountpoint that chooses.
     const mounts = [...this.#mounts.values()].sort((one) => (one instanceof SourcedBase ? -1 : 1))
     for (const mount of mounts) {
-      const found = source.find(mount.name)
-      if (found && !isNear(found) && mount instanceof SourcedBase) mount.replace(found)
-      else if (found && isNear(found) && mount instanceof SourcedNear) mount.replace(found)
+      const offered = source.find(mount.name)
+      if (offered && !isNear(offered) && mount instanceof SourcedBase) mount.replace(offered)
+      else if (offered && isNear(offered) && mount instanceof SourcedNear) mount.replace(offered)
       else {
         for (const { connection } of mount.rovers) connection.destroy()
         this.#mounts.delete(mount.name)
