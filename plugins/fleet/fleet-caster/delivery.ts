@@ -129,7 +129,10 @@ export class Delivery {
     }
   }
 
-  /** Of one day, by base, with those of this instance that are not stored yet. @param only one base; undefined: all */
+  /**
+   * The counts of one day, by base, with those of this instance that are not stored yet. @param only one base;
+   * undefined: all
+   */
   read(day: string, only?: string): Promise<({ serial: string } & Counts)[]> {
     return this.#turn.runExclusive(() => this.#read(day, only))
   }

@@ -34,7 +34,7 @@ export interface AlertLimits {
 type Found = Omit<Alert, 'key' | 'serial' | 'name' | 'group' | 'kind'> & { readonly kind: AlertKind }
 
 /**
- * Of one station. Pure. A station that was never heard, or whose verdict is not known, raises nothing by that.
+ * The alerts of one station. Pure. A station that was never heard, or whose verdict is not known, raises nothing by that.
  * @param judgement of its position, by its neighbours
  */
 export function alertsOf(

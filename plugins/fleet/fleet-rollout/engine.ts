@@ -26,7 +26,7 @@ interface Live {
   readonly targets: Map<string, Target>
 }
 
-/** Of a station to a change. */
+/** The answer of a station to a change. */
 interface Answer {
   readonly id: number
   readonly target: Target

@@ -12,7 +12,7 @@ const clock = Type.String({ pattern: '^([01]\\d|2[0-3]):[0-5]\\d$' })
 
 const mostSerials = 20_000
 const longestSerial = 64
-/** Of a plan: the serial numbers with quotes and commas, and everything else. */
+/** The largest plan: the serial numbers with quotes and commas, and everything else. */
 export const mostPlan_bytes = mostSerials * (longestSerial + 3) + 65_536
 
 export const Filter = Type.Object(

@@ -34,7 +34,7 @@ export interface Target {
   readonly serial: string
   readonly wave: number
   readonly state: TargetState
-  /** Of the state, or why it waits. */
+  /** The reason of the state, or why it waits. */
   readonly reason: string
   /** Since when it has this state, UTC seconds. */
   readonly since_s: number
@@ -59,7 +59,7 @@ export interface View {
   epochs(serial: string): number | undefined
   /** Connected rovers. */
   rovers(serial: string): number
-  /** Of the position that it announces, by its neighbours (service `fleetNet`). */
+  /** The judgement of the position that it announces, by its neighbours (service `fleetNet`). */
   judgement(serial: string): Pick<FleetJudgement, 'state' | 'window_s' | 'cause'> | undefined
   /** Stations that other rollouts are changing. */
   readonly elsewhere: readonly FleetStation[]

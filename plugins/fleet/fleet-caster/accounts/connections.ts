@@ -15,7 +15,7 @@ const dead_s = 90
  */
 export class Connections {
   readonly #ctx: PluginContext
-  /** Of this run, over reloads: a row of an earlier one ends by itself. */
+  /** The name of this run, over reloads: a row of an earlier one ends by itself. */
   #instance = randomBytes(9).toString('base64url')
   readonly #own = new Map<string, number>()
   readonly #changed = new Set<string>()

@@ -12,7 +12,7 @@ export interface Publication {
   /** When its newest and its oldest observations were made, UTC ms; undefined: it has none. */
   readonly newest_ms: number | undefined
   readonly oldest_ms: number | undefined
-  /** Of each 1005 and 1006; undefined: it cannot be read. */
+  /** The positions in each 1005 and 1006; undefined: it cannot be read. */
   readonly positions: readonly (Ecef | undefined)[]
   /** Bytes that belong to no RTCM frame, and observations without a time. */
   readonly garbage_bytes: number

@@ -26,7 +26,7 @@ export interface Acceptance {
   readonly by: string
   /** The position under test, ECEF metres. */
   readonly arp: Ecef
-  /** Of the station at the begin. */
+  /** The version of the station at the start. */
   readonly version: string
   readonly outcome: Outcome | 'running' | 'cancelled'
   readonly reason: string

@@ -92,9 +92,9 @@ const rounded = (value: number) => (Number.isFinite(value) ? Number(value.toFixe
 export interface EvidenceFacts {
   readonly serial: string
   readonly arp: Ecef
-  /** Of the time of the test, with the announced position of the station, the oldest first. */
+  /** The vectors from the time of the test, with the announced position of the station, the oldest first. */
   readonly vectors: readonly StoredVector[]
-  /** Of all stations by the vectors of the test. */
+  /** The judgement of all stations by the vectors of the test. */
   readonly judged: ReadonlyMap<string, NetJudgement>
   readonly judgement: NetJudgement
   readonly reference: Reference

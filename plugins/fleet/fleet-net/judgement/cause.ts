@@ -12,7 +12,7 @@ export interface CauseFacts {
   readonly serial: string
   readonly arp: Ecef
   readonly judgement: Pick<NetJudgement, 'offset' | 'sigma'>
-  /** Of `rangedOf`. */
+  /** The result of `rangedOf`. */
   readonly ranged: ReadonlyMap<string, RangedBase>
   /** Serial numbers of the contradicted stations. */
   readonly wrong: ReadonlySet<string>

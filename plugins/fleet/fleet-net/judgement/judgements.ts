@@ -30,7 +30,7 @@ const again_s = 1_800
 const tidy_s = 3_600
 /** Vectors of a pair have different windows if at most a third of each is common. */
 const apart = 0.66
-/** Of one judgement of all stations. */
+/** The facts of one judgement of all stations. */
 interface Facts {
   readonly judged: ReadonlyMap<string, NetJudgement>
   /** The positions that were judged. */
@@ -191,7 +191,7 @@ export class Judgements implements FleetNet {
     return stored
   }
 
-  /** Of the contradicted stations. */
+  /** The causes of the contradicted stations. */
   async #causes(
     judged: ReadonlyMap<string, NetJudgement>,
     wrong: ReadonlySet<string>,

@@ -6,7 +6,7 @@ import type { Ecef } from 'rtk-base/services'
 export interface Reference {
   /** `''`: unknown, or the document is about another position. */
   readonly method: 'manual' | 'survey' | ''
-  /** Of the announced coordinates, in the words of the station; `''`: unknown. */
+  /** The frame of the announced coordinates, in the words of the station; `''`: unknown. */
   readonly frame: string
   /** Decimal year; 0: unknown. */
   readonly epoch: number

@@ -20,11 +20,11 @@ export interface Evidence {
   readonly serial: string
   readonly arp: Ecef
   readonly now_s: number
-  /** Of the newest vector of this base, UTC seconds. */
+  /** The time of the newest vector of this base, UTC seconds. */
   readonly newest_s: number
   /** Begin of the middle one of its windows, UTC seconds; 0: it has none. */
   readonly window_s: number
-  /** Of each neighbour that opposes the announced position: its newest fixed vector, UTC seconds. */
+  /** The newest fixed vector of each neighbour that opposes the announced position, UTC seconds. */
   readonly opposing_s: readonly number[]
   /** Least time between two vectors of different windows. */
   readonly apart_s: number

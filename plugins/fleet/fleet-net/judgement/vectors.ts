@@ -46,7 +46,7 @@ export function* netVectors(vectors: readonly StoredVector[]): Steps<{ bases: Ju
   return { bases: [...bases.values()], vectors: found }
 }
 
-/** Of each station its vectors, in the same order. */
+/** The vectors of each station, in the same order. */
 export function* byStation(vectors: readonly StoredVector[]): Steps<Map<string, StoredVector[]>> {
   const found = new Map<string, StoredVector[]>()
   for (const vector of vectors) {

@@ -45,7 +45,7 @@ export class Windows {
   readonly #ctx: PluginContext
   readonly #settings: Settings
   readonly #metrics: WindowMetrics
-  /** Of this run: a lease of an earlier one ends by itself. */
+  /** The name of this run: a lease of an earlier one ends by itself. */
   readonly #by = randomBytes(9).toString('base64url')
   readonly #active = new Map<string, Active>()
   readonly #listening = new Map<string, Listening>()

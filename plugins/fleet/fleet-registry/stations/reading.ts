@@ -8,7 +8,7 @@ import { lasting } from './lasting.js'
 type Json = Record<string, unknown>
 export type Facts = Partial<Omit<FleetStation, 'serial'>>
 
-/** Of texts that a station sends. */
+/** The longest text that a station sends. */
 const mostText = 200
 const mostErrors = 32
 /** Deeper documents are cut off: nothing that a station publishes is. */

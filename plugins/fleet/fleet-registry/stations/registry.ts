@@ -40,7 +40,7 @@ const trusted_s = 1_500
 const documentBurst = 20
 /** A repeated trouble of a station is recorded once in this time. */
 const troubleEvery_s = 3_600
-/** Of an entry of the record. */
+/** The longest text of an entry of the record. */
 const mostText = 1_000
 
 const pattern = new RegExp(serialPattern)

@@ -38,7 +38,7 @@ export function answerOf(payload: Buffer): Answer | undefined {
 
 const mostShown = 200
 
-/** Of a command: `log` of `log=d`. */
+/** The name of a command: `log` of `log=d`. */
 function nameOf(text: string): string {
   if (!text.trimStart().startsWith('{')) return text.split('=', 1)[0]?.trim().slice(0, mostShown) ?? ''
   const [, name = 'an object'] = /"cmd_type"\s*:\s*"([\w-]{1,60})"/.exec(text) ?? []
@@ -54,7 +54,7 @@ export class Requests {
   /** Tells the answers for this instance apart from those for others. */
   readonly #instance = crypto.randomUUID().slice(0, 8)
   readonly #waiting = new Map<string, (message: FleetMessage) => void>()
-  /** Of everything that waits, for the end of this plugin. */
+  /** The ends of everything that waits, for the end of this plugin. */
   readonly #ends = new Set<() => void>()
   readonly #turns = new Map<string, Mutex>()
   /** Stations whose answer to a change did not come in time, and may still come on `change/resp` → ends the wait. */

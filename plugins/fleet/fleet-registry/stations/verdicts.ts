@@ -1,4 +1,7 @@
-/** Of two verdicts of a station, from the broker's memory, a document or the database: which of them counts, and since when. Pure. */
+/**
+ * Two verdicts of a station, from the broker's memory, a document or the database: which of them counts, and since
+ * when. Pure.
+ */
 import type { FleetStation } from 'rtk-base/services'
 import { type Facts, verdictOf } from './reading.js'
 

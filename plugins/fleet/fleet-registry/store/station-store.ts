@@ -73,7 +73,10 @@ export class StationStore {
   /** As in the database; undefined: not read since this instance leads. */
   #stored: Map<string, FleetStation> | undefined
   #marks = new Map<string, string>()
-  /** Of the newest document of each station, by every instance: who becomes the leader finds what the last one has not stored. */
+  /**
+   * The newest document of each station, by every instance: who becomes the leader finds what the last one has not
+   * stored.
+   */
   readonly #heardMarks = new Map<string, string>()
   readonly #dirty = new Set<string>()
   readonly #documents = new Map<string, NewDocument>()

@@ -45,7 +45,7 @@ export function partsFor(now: Date): string[] {
   )
 }
 
-/** Of these parts of a table, those that lie wholly before `oldest`. */
+/** The parts of a table that lie wholly before `oldest`. */
 export function partsBefore(names: readonly string[], oldest: Date): string[] {
   const kept = monthOf(oldest)
   return names.filter((name) => {

@@ -155,7 +155,7 @@ export class CorrelationTime {
 
 const apart = (p: Vector, q: Vector) => Math.hypot(p[0] - q[0], p[1] - q[1], p[2] - q[2])
 
-/** Of all three axes together; `series` is x, y, z after x, y, z. */
+/** The autocovariance of all three axes together; `series` is x, y, z after x, y, z. */
 function autocovariance(series: Float64Array, lag: number): number {
   let sum = 0
   for (let at = 0, later = 3 * lag; later < series.length; at++, later++) sum += series[at] * series[later]

@@ -139,7 +139,7 @@ export class SurveyRun {
     return this.#estimator.mean
   }
 
-  /** Of a corrected one: relative to the position that the source of the corrections announces. */
+  /** The accuracy; of a corrected run relative to the position that the source of the corrections announces. */
   get acc_m(): number {
     return this.#estimator.accuracy_m(this.#rtcm.dist_m)
   }

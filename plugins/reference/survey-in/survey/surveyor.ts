@@ -19,7 +19,7 @@ export const SurveyRecord = Type.Object({
   /** Undefined before the first epoch. */
   mean: Type.Optional(EcefShape),
   acc_m: count,
-  /** Of a corrected one: the accuracy relative to the source of its corrections. */
+  /** The accuracy of a corrected run, relative to the source of its corrections. */
   relative_m: Type.Optional(count),
   needed_m: count,
   elapsed_s: count,

@@ -25,7 +25,7 @@ export interface Judgement {
 export interface Pair {
   readonly one: string
   readonly other: string
-  /** Of the last window; empty: none yet. */
+  /** The status of the last window; empty: none yet. */
   readonly status: 'fixed' | 'float' | 'none' | ''
   readonly reason: string
   /** 0: none yet. */
@@ -70,7 +70,7 @@ export interface NeighbourEvidence {
   readonly offset: Enu
   readonly sigma: Enu
   readonly repeatability: Enu
-  /** Of the windows of the last 3 h, from the earlier ones. */
+  /** The change of the windows of the last 3 h, from the earlier ones. */
   readonly change: Enu
   readonly verdict: NetState
 }
@@ -84,7 +84,7 @@ export interface Evidence {
 }
 
 const part = encodeURIComponent
-/** Of 1,000 stations each: more than a fleet has. */
+/** The pages of 1,000 stations each at most: more than a fleet has. */
 const mostPages = 100
 
 /** All judgements and pairs. */

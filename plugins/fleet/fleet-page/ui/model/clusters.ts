@@ -30,9 +30,9 @@ export interface Mark {
   readonly verdict: VerdictName
   readonly counts: Readonly<Record<VerdictName, number>>
   readonly count: number
-  /** Of a single one. */
+  /** The station of a single one. */
   readonly station: StationRow | undefined
-  /** Of a cluster, for `zoomInto` and `within`. */
+  /** The number of a cluster, for `zoomInto` and `within`. */
   readonly id: number
 }
 
@@ -88,7 +88,7 @@ function boundsOf(rows: readonly StationRow[]): Bounds | undefined {
   return bounds
 }
 
-/** Of the world, 0 to 1 from the west and from the north. */
+/** The place in the world, 0 to 1 from the west and from the north. */
 export const xOf = (lon: number): number => (lon + 180) / 360
 export const yOf = (lat: number): number => (1 - Math.asinh(Math.tan((lat * Math.PI) / 180)) / Math.PI) / 2
 const lonAt = (x: number): number => x * 360 - 180
@@ -155,7 +155,7 @@ export function marksOf({ index }: Clusters, view: View, { width, height }: Size
   })
 }
 
-/** Of as many stations of two kinds the worse one. */
+/** The kind of most stations; of as many of two kinds the worse one. */
 const commonestOf = (counts: Counts): VerdictName =>
   (['unfit', 'degraded', 'unknown', 'fit'] as const).reduce((most, one) => (counts[one] > counts[most] ? one : most))
 

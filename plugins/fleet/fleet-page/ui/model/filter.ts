@@ -84,7 +84,7 @@ export interface Counts {
   readonly versions: readonly string[]
 }
 
-/** Of all stations: how many there are of each kind, and what filters may choose. */
+/** The counts of all stations: how many there are of each kind, and what filters may choose. */
 export function countsOf(rows: readonly StationRow[]): Counts {
   const verdict = { unfit: 0, degraded: 0, unknown: 0, fit: 0 }
   const online = { online: 0, offline: 0, unknown: 0 }

@@ -15,7 +15,7 @@ export const lineKinds = ['contradicts', 'agrees', 'none'] as const
 /** `none`: there is no vector, or a station is not judged. */
 export type LineKind = (typeof lineKinds)[number]
 
-/** Of the world, 0 to 1 from the west and from the north. */
+/** A point of the world, 0 to 1 from the west and from the north. */
 interface Point {
   readonly x: number
   readonly y: number
