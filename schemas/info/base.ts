@@ -109,7 +109,9 @@ export type BaseClock = Static<typeof BaseClock>
 /** `base.machine` */
 export const BaseMachine = Type.Object(
   {
-    temp: Type.Optional(Type.Number({ description: 'Of the hottest part that has a sensor, °C; omitted without one' })),
+    temp: Type.Optional(
+      Type.Number({ description: 'Temperature of the hottest part that has a sensor, °C; omitted without one' }),
+    ),
     disk: Type.Optional(
       Type.Object(
         { free: Type.Number({ minimum: 0 }), size: Type.Number({ minimum: 0 }) },

@@ -9,7 +9,7 @@ import type { UpdateMemory } from './memory.js'
 import { DownloadPace } from './pace.js'
 
 export const CheckedVersion = Type.Object({
-  version: Type.String({ description: 'Of the image at the address, by its signed manifest' }),
+  version: Type.String({ description: 'Version of the image at the address, by its signed manifest' }),
   running: Type.String(),
   isNewer: Type.Boolean(),
   date: Type.Integer({ description: '`Last-Modified` of the server, which nobody signs. UTC seconds; 0: unknown' }),

@@ -33,7 +33,7 @@ export const Judgement = Type.Object({
 const Pair = Type.Object({
   one: Serial,
   other: Serial,
-  status: Type.Enum(['fixed', 'float', 'none', ''], { description: 'Of the last window; empty: none yet' }),
+  status: Type.Enum(['fixed', 'float', 'none', ''], { description: 'Status of the last window; empty: none yet' }),
   reason: Type.String({ description: 'Why there is no better vector' }),
   tried: Type.Integer({ description: 'End of the last window, UTC seconds; 0: none yet' }),
 })

@@ -25,7 +25,7 @@ const Options = Type.Object(
 const parts = ['fleet-rollout', 'fleet-caster', 'fleet-net', 'alerts'] as const
 
 const About = Type.Object({
-  version: Type.String({ description: 'Of rtk-base' }),
+  version: Type.String({ description: 'Version of rtk-base' }),
   tiles: Type.String({ description: 'URL of map tiles; empty: none' }),
   attribution: Type.String(),
   parts: Type.Array(Type.String(), {

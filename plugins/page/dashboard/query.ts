@@ -25,7 +25,7 @@ export const Addresses = Type.Array(
   { description: 'The best first' },
 )
 export const Series = Type.Object({
-  t: Type.Integer({ description: 'Of the newest value, UTC seconds; 0 unknown' }),
+  t: Type.Integer({ description: 'Time of the newest value, UTC seconds; 0 unknown' }),
   interval_s: Type.Integer({ description: 'Seconds between two values' }),
   units: Type.Record(Type.String(), Type.String()),
   figures: Type.Record(Type.String(), Type.Array(Type.Union([Type.Number(), Type.Null()])), {

@@ -39,7 +39,7 @@ const Session = Type.Object({
   ),
   height: Type.Number({ description: 'Antenna reference point above the marker, metres' }),
   rinex: Type.String({ description: 'Name of the submitted file' }),
-  sha256: Type.String({ description: 'Of the submitted file' }),
+  sha256: Type.String({ description: 'Digest of the submitted file' }),
 })
 export type Session = Static<typeof Session>
 
@@ -53,7 +53,7 @@ export const Job = Type.Object({
   next: Type.Integer({ description: 'UTC milliseconds of the next step' }),
   since: Type.Integer({ description: 'UTC milliseconds of the submission, 0: not yet' }),
   tries: Type.Integer(),
-  key: Type.String({ description: 'Of the service, empty: none yet' }),
+  key: Type.String({ description: 'Key of the service, empty: none yet' }),
   session: Type.Optional(Session),
 })
 export type Job = Static<typeof Job>
@@ -63,7 +63,7 @@ export const Result = Type.Object({
   t: Type.Integer({ description: 'UTC seconds: when it came' }),
   source: Type.String({ description: '`csrs-ppp`, or `import`' }),
   key: Type.String(),
-  x: Type.Number({ description: 'Of the marker, metres' }),
+  x: Type.Number({ description: 'Position of the marker, metres' }),
   y: Type.Number(),
   z: Type.Number(),
   // An array: tuples of TypeBox are not the ones of OpenAPI 3.1.

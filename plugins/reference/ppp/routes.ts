@@ -21,7 +21,7 @@ const Shown = Type.Object({
   ...Result.properties,
   preview: Type.Object(
     {
-      x: Type.Number({ description: 'Of the antenna reference point, metres' }),
+      x: Type.Number({ description: 'Position of the antenna reference point, metres' }),
       y: Type.Number(),
       z: Type.Number(),
       frame: Type.String(),

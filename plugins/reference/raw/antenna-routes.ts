@@ -13,7 +13,7 @@ const Found = Type.Object({
   file: Type.Optional({ ...AntennaFile, description: 'Absent: there is no table' }),
   own: Type.Optional({
     ...AntennaEntry,
-    description: 'Of `gnss-antenna-descriptor` and `-serial`. Absent: the table does not have it',
+    description: 'Antenna of `gnss-antenna-descriptor` and `-serial`. Absent: the table does not have it',
   }),
 })
 const Search = Type.Object({

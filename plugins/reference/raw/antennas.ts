@@ -19,9 +19,9 @@ const largestFile_bytes = 64 * mebi
 export const largestTable_bytes = 4 * mebi
 
 export const AntennaFile = Type.Object({
-  name: Type.String({ description: 'Of the ANTEX file' }),
+  name: Type.String({ description: 'Name of the ANTEX file' }),
   t: Type.Integer({ description: 'UTC milliseconds: when it was uploaded' }),
-  bytes: Type.Integer({ description: 'Of the ANTEX file' }),
+  bytes: Type.Integer({ description: 'Size of the ANTEX file' }),
   count: Type.Integer({ description: 'Receiver antennas in the table' }),
   left_out: Type.Integer({ description: 'Antennas whose lines contradict the format' }),
 })
@@ -29,7 +29,7 @@ export type AntennaFile = Static<typeof AntennaFile>
 
 export const AntennaEntry = Type.Object({
   type: Type.String({ description: 'IGS code, 20 characters' }),
-  serial: Type.Optional(Type.String({ description: 'Of a single antenna. Without it: of all of the type' })),
+  serial: Type.Optional(Type.String({ description: 'Serial number of a single antenna. Without it: all of the type' })),
   up_mm: Type.Record(Type.String(), Type.Number(), {
     description:
       'The mean phase centre above the antenna reference point, millimetres, by frequency: `G01`, `G02`, `E05`',

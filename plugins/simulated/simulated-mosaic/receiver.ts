@@ -20,7 +20,7 @@ import { sky, systemNames } from './sky.js'
 
 export const ownOptions = {
   user: Type.String({ default: '', description: 'Commands need a login with this name; empty: they do not' }),
-  password: Type.String({ default: '', description: 'Of the user' }),
+  password: Type.String({ default: '', description: 'Password of the user' }),
 }
 const OwnOptions = Type.Object(ownOptions)
 export type MosaicOptions = DeviceOptions & Static<typeof OwnOptions>

@@ -66,7 +66,7 @@ export const Evidence = Type.Object({
   }),
   epochs: Type.Integer({ description: 'Epochs of all windows with all neighbours' }),
   covered: Type.Number({ description: 'Time with fixed windows of neighbours that count, hours' }),
-  cause: Type.String({ description: 'Of a rejection, in words' }),
+  cause: Type.String({ description: 'Reason of a rejection, in words' }),
 })
 export type Evidence = Static<typeof Evidence>
 

@@ -23,7 +23,7 @@ const Summary = Type.Object({
   until: Type.Integer({ description: 'UTC seconds' }),
   ended: Type.Integer({ description: 'UTC seconds; 0: it runs' }),
   by: Type.String({ description: 'Person who started it' }),
-  version: Type.String({ description: 'Of the station at the start' }),
+  version: Type.String({ description: 'Version of the station at the start' }),
   position: Type.Object(
     {
       ...{ x: Type.Number(), y: Type.Number(), z: Type.Number() },
@@ -32,7 +32,7 @@ const Summary = Type.Object({
     { description: 'The announced position under test: ECEF metres, degrees, ellipsoidal height in metres' },
   ),
   outcome: Type.Enum(['running', 'accepted', 'rejected', 'undecided', 'cancelled']),
-  reason: Type.String({ description: 'Of the outcome, in words' }),
+  reason: Type.String({ description: 'Reason of the outcome, in words' }),
 })
 const WithEvidence = Type.Object({
   ...Summary.properties,
