@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto'
+import { Mutex } from 'async-mutex'
 import { type PluginContext, RtkError, unavailable } from 'rtk-base/plugin'
 import { type Alert, alertSource, device, fleetDatabase } from 'rtk-base/services'
 import type { Channel, Message } from './channels/channel.js'
-import { Outbox } from './channels/outbox.js'
-import { type Ack, ackChannel, Keeper, moved } from './keeper.js'
+import { Outbox, type StoredNotice } from './channels/outbox.js'
+import { Keeper } from './keeper.js'
+import { type AlertRows, acknowledgedChannel } from './rows.js'
 import { type Batch, Batches, type BatchOptions } from './rules/batches.js'
-import { type Entry, Ledger, type LedgerOptions } from './rules/ledger.js'
+import { type AlertFilter, type Entry, Ledger, type LedgerOptions } from './rules/ledger.js'
 import { harmless, type NoticeContent, noticeOf, overflowNotice, testNotice } from './rules/notice.js'
 import { isQuiet, minuteOf } from './rules/quiet-hours.js'
 import type { AlertSettings } from './settings.js'
@@ -43,6 +45,7 @@ export class Alerts {
   /** Newest alerts of the service: they count while its plugin is being replaced. */
   #fleet: readonly Alert[] = []
   #saveAgainAt_ms = Number.POSITIVE_INFINITY
+  readonly #saving = new Mutex()
   #isLoading = false
 
   constructor(ctx: PluginContext, settings: AlertSettings, options: AlertsOptions) {
@@ -50,7 +53,7 @@ export class Alerts {
     this.#settings = settings
     this.#options = options
     this.#source = new StationSource(ctx)
-    this.#keeper = new Keeper(ctx)
+    this.#keeper = new Keeper(ctx, () => this.#utc_ms())
     this.#ledger = new Ledger(options)
     this.#batches = new Batches(options)
     this.outbox = new Outbox({ ctx, save: () => this.#save(), maySend: () => this.#part !== 'follows' })
@@ -66,7 +69,7 @@ export class Alerts {
       if (!database) return undefined
       hadDatabase = true
       on(database.onLeads, () => this.#look())
-      return database.listen(ackChannel, () => this.#takeAcks())
+      return database.listen(acknowledgedChannel, (key) => this.#acknowledged(key))
     })
     if (!hadDatabase) await this.#begin('own')
     timers.every(look_ms, () => this.#look())
@@ -104,12 +107,12 @@ export class Alerts {
       const state = await this.#keeper.load()
       const now_ms = this.#ctx.clock.monotonic()
       const wasAlone = this.#part === 'alone'
-      const kept = wasAlone ? this.#ledger.stored().filter(({ kind }) => kind === 'database') : []
+      const kept = wasAlone ? this.entries.filter(({ alert }) => alert.kind === 'database') : []
       const own = new Map(wasAlone ? this.outbox.notices.map((notice) => [notice.id, notice]) : [])
       this.#ledger = new Ledger(this.#options)
       this.#batches = new Batches(this.#options)
       if (state) {
-        const { batches, entries, notices } = moved(state, now_ms, this.#utc_ms())
+        const { batches, entries, notices } = state
         this.#ledger.restore([...entries, ...kept])
         this.#batches.restore(batches)
         for (const notice of notices) if (!own.has(notice.id)) own.set(notice.id, notice)
@@ -119,7 +122,6 @@ export class Alerts {
       this.#part = part
       // Channels may be other ones than before.
       this.apply()
-      await this.#takeAcks()
     } catch (error) {
       this.#ctx.log.debug({ err: error }, 'the stored alerts cannot be read yet: it is tried again')
     } finally {
@@ -173,7 +175,9 @@ export class Alerts {
         if (!hears(severity)) this.#ledger.unheard(isIn)
       }
     }
-    if (changes.length > 0 || told.length > 0 || now_ms >= this.#saveAgainAt_ms)
+    // Other instances show the rows, so they follow each difference; where there is none, nothing is written.
+    const isFollowed = this.#part === 'leads' && this.#saveAgainAt_ms === Number.POSITIVE_INFINITY
+    if (changes.length > 0 || told.length > 0 || isFollowed || now_ms >= this.#saveAgainAt_ms)
       void this.#save().then(() => this.outbox.work())
     else this.outbox.work()
   }
@@ -208,10 +212,9 @@ export class Alerts {
     if (this.#part !== 'own' && this.#part !== 'leads') return
     const { clock, errors, log } = this.#ctx
     try {
-      await this.#keeper.save({
-        ...{ version: 1, monotonic_ms: clock.monotonic(), utc_ms: this.#utc_ms() },
-        ...{ entries: this.#ledger.stored(), batches: this.#batches.stored(), notices: [...this.outbox.notices] },
-      })
+      await this.#saving.runExclusive(() =>
+        this.#keeper.save({ entries: this.entries, batches: this.#batches.stored(), notices: this.outbox.notices }),
+      )
       this.#saveAgainAt_ms = Number.POSITIVE_INFINITY
       errors.while('alerts-not-kept', false)
     } catch (error) {
@@ -225,40 +228,42 @@ export class Alerts {
 
   /** Critical alerts that somebody knows of are not repeated. @returns false: there is no such alert */
   async acknowledge(key: string, by: string): Promise<boolean> {
-    const t_s = Math.floor(this.#utc_ms() / 1_000)
-    if (this.#part === 'follows') {
-      const stored = await this.#keeper.load()
-      if (!stored?.entries.some((entry) => entry.key === key)) return false
-      await this.#keeper.leaveAck({ key, by, t_s })
-      return true
-    }
-    if (!this.#ledger.acknowledge(key, { by, t_s })) return false
+    const acknowledged = { by, t_s: Math.floor(this.#utc_ms() / 1_000) }
+    if (this.#part === 'follows') return (await this.#keeper.rows())?.acknowledge(key, acknowledged) ?? false
+    if (!this.#ledger.acknowledge(key, acknowledged)) return false
     await this.#save()
     return true
   }
 
-  async #takeAcks(): Promise<void> {
-    if (this.#part !== 'leads') return
+  /** Another instance has stored an acknowledgement. @param key undefined: after a lost connection all rows are read anyway */
+  async #acknowledged(key: string | undefined): Promise<void> {
+    if (this.#part !== 'leads' || !key) return
     try {
-      const acks: Ack[] = await this.#keeper.acks()
-      if (acks.length === 0) return
-      for (const { key, by, t_s } of acks) this.#ledger.acknowledge(key, { by, t_s })
-      await this.#save()
-      await this.#keeper.forgetAcks(acks.map(({ key }) => key))
+      const acknowledged = await (await this.#keeper.rows())?.acknowledged(key)
+      if (acknowledged) this.#ledger.acknowledge(key, acknowledged)
     } catch (error) {
-      this.#ctx.log.debug({ err: error }, 'acknowledgements cannot be read: they are read with the next one')
+      this.#ctx.log.debug(
+        { err: error },
+        'an acknowledgement cannot be read: it is read by the next instance that leads',
+      )
     }
   }
 
-  /** An instance that does not lead shows what the leading one has stored. */
-  async refresh(): Promise<void> {
-    if (this.#part !== 'follows') return
-    const state = await this.#keeper.load()
-    if (!state) return
-    const { entries, notices } = moved(state, this.#ctx.clock.monotonic(), this.#utc_ms())
-    this.#ledger = new Ledger(this.#options)
-    this.#ledger.restore(entries)
-    this.outbox.restore(notices)
+  /** All instances of a fleet answer from the rows, but for one that has only its memory now. */
+  async page(filter: AlertFilter): Promise<Entry[]> {
+    const rows = await this.#sharedRows()
+    return rows ? rows.page(filter, this.#ctx.clock.monotonic()) : this.#ledger.page(filter)
+  }
+
+  /** The oldest first. */
+  async notices(): Promise<readonly StoredNotice[]> {
+    const rows = await this.#sharedRows()
+    return rows ? rows.notices(this.#ctx.clock.monotonic()) : this.outbox.notices
+  }
+
+  async #sharedRows(): Promise<AlertRows | undefined> {
+    const isConnected = this.#ctx.services.find(fleetDatabase)?.connected
+    return this.#part === 'follows' || (this.#part === 'leads' && isConnected) ? this.#keeper.rows() : undefined
   }
 
   #isTesting = false
@@ -282,12 +287,8 @@ export class Alerts {
 }
 
 /** Texts from outside, bounded, as every channel and every database takes them. */
-const clean = (alert: Alert): Alert => ({
-  ...alert,
-  key: alert.key.slice(0, 120),
-  serial: alert.serial.slice(0, 64),
-  name: harmless(alert.name, 64),
-  group: harmless(alert.group, 64),
-  text: harmless(alert.text, longestText),
-  advice: harmless(alert.advice, longestText),
+const clean = ({ key, serial, name, group, kind, severity, text, advice, since_s }: Alert): Alert => ({
+  ...{ key: key.slice(0, 120), serial: serial.slice(0, 64), name: harmless(name, 64), group: harmless(group, 64) },
+  ...{ kind: kind.slice(0, 64), severity, since_s },
+  ...{ text: harmless(text, longestText), advice: harmless(advice, longestText) },
 })

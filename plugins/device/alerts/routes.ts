@@ -1,9 +1,11 @@
 import { type PluginContext, RtkError } from 'rtk-base/plugin'
 import { fleetAccess } from 'rtk-base/services'
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import type { Alerts } from './alerts.js'
+import { troubleOf } from './channels/outbox.js'
 
 const mostShown = 100
+const mostAlerts = 500
 
 const Severity = Type.Enum(['warning', 'critical'])
 const AlertRow = Type.Object({
@@ -12,7 +14,7 @@ const AlertRow = Type.Object({
   name: Type.String(),
   group: Type.String(),
   kind: Type.String({
-    description: 'offline, unfit, moved, degraded, broker, database, update-failed, certificate, disk',
+    description: 'offline, unfit, moved, position, degraded, broker, database, update-failed, certificate, disk',
   }),
   severity: Severity,
   text: Type.String(),
@@ -25,6 +27,19 @@ const AlertRow = Type.Object({
   flaps: Type.Integer({ description: 'How often it came back since it began' }),
   acknowledged: Type.Optional(Type.Object({ by: Type.String(), t: Type.Integer({ description: 'UTC seconds' }) })),
 })
+const AlertQuery = Type.Object(
+  {
+    serial: Type.Optional(Type.String({ maxLength: 64 })),
+    kind: Type.Optional(Type.String({ maxLength: 64 })),
+    severity: Type.Optional(Severity),
+    before: Type.Optional(
+      Type.String({ pattern: '^\\d{1,12}$', description: '`since` of the last alert of the page before' }),
+    ),
+    beforeKey: Type.Optional(Type.String({ maxLength: 120, description: 'With `before`: the `key` of that alert' })),
+    limit: Type.Optional(Type.String({ pattern: '^\\d{1,3}$', description: `At most, and by default: ${mostAlerts}` })),
+  },
+  { additionalProperties: false },
+)
 const Sent = Type.Object({
   state: Type.Enum(['waiting', 'delivered', 'failed']),
   tries: Type.Integer(),
@@ -59,10 +74,19 @@ export function alertRoutes(ctx: PluginContext, alerts: Alerts): void {
   ctx.http.route({
     method: 'GET',
     url: '/alerts',
-    schema: { summary: 'Alerts that hold now, or did a moment ago', response: { 200: Type.Array(AlertRow) } },
-    handler: async () => {
-      await alerts.refresh()
-      return alerts.entries.map(({ alert, state, flaps, acknowledged }) => {
+    schema: {
+      summary: `Alerts that hold now, or did a moment ago, the newest first, at most ${mostAlerts}`,
+      querystring: AlertQuery,
+      response: { 200: Type.Array(AlertRow) },
+    },
+    handler: async (request) => {
+      const { before, beforeKey = '', limit = `${mostAlerts}`, ...filter } = request.query as Static<typeof AlertQuery>
+      const entries = await alerts.page({
+        ...filter,
+        ...(before !== undefined && { before: { since_s: Number(before), key: beforeKey } }),
+        most: Math.min(mostAlerts, Number(limit)),
+      })
+      return entries.map(({ alert, state, flaps, acknowledged }) => {
         const { since_s, ...rest } = alert
         return {
           ...{ ...rest, since: since_s, state, flaps },
@@ -79,10 +103,9 @@ export function alertRoutes(ctx: PluginContext, alerts: Alerts): void {
       response: { 200: Type.Object({ channels: Type.Array(ChannelRow), notices: Type.Array(NoticeRow) }) },
     },
     handler: async () => {
-      await alerts.refresh()
-      const { channels, notices } = alerts.outbox
+      const notices = await alerts.notices()
       return {
-        channels: channels.map(({ name }) => ({ name, trouble: alerts.outbox.troubleOf(name) })),
+        channels: alerts.channels.map(({ name }) => ({ name, trouble: troubleOf(notices, name) })),
         notices: notices
           .slice(-mostShown)
           .reverse()

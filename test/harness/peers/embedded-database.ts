@@ -32,6 +32,21 @@ export async function openDatabase(folder?: string): Promise<PGlite> {
   return PGlite.create({ loadDataDir: await emptyDatabase(), ...(folder !== undefined && { dataDir: folder }) })
 }
 
+/** From now on, the time of the database is that of a clock of a test: it stands still, and steps, as the clock does. */
+export function followClock(database: PGlite, clock: { now(): number }): void {
+  const run = database.execProtocolRawSync.bind(database)
+  // Queries run in this thread, and ask for the time of the machine as all others do.
+  database.execProtocolRawSync = (message) => {
+    const ofMachine = Date.now
+    Date.now = () => clock.now()
+    try {
+      return run(message)
+    } finally {
+      Date.now = ofMachine
+    }
+  }
+}
+
 /** Room that a fleet's test needs, with its copies. */
 const room_bytes = 1e9
 

@@ -1,16 +1,19 @@
 /** How many rows the queries of the fleet read, by the plan that PostgreSQL makes, on a fleet that has grown. */
 import t from 'tap'
+import { AlertRows, tables as alertTables } from '../../../plugins/device/alerts/rows.js'
+import { type AlertFilter, type Entry, Ledger } from '../../../plugins/device/alerts/rules/ledger.js'
+import type { State } from '../../../plugins/device/alerts/state.js'
 import { Acceptances } from '../../../plugins/fleet/fleet-net/acceptance/acceptances.js'
 import { tables as netTables } from '../../../plugins/fleet/fleet-net/store/tables.js'
 import { entries } from '../../../plugins/fleet/fleet-registry/store/events.js'
 import { partsFor, tables as registryTables } from '../../../plugins/fleet/fleet-registry/store/tables.js'
 import * as rollouts from '../../../plugins/fleet/fleet-rollout/store.js'
-import type { FleetQuery } from '../../../schemas/services.js'
+import type { FleetDatabase, FleetQuery } from '../../../schemas/services.js'
 import { openDatabase } from '../../harness/peers/embedded-database.js'
 
 const database = await openDatabase()
 t.teardown(() => database.close())
-for (const step of [...registryTables, ...rollouts.tables, ...netTables]) await database.exec(step)
+for (const step of [...alertTables, ...registryTables, ...rollouts.tables, ...netTables]) await database.exec(step)
 const now = new Date('2026-11-30T12:00:00Z')
 const months = Array.from({ length: 14 }, (_, back) => new Date(Date.UTC(2026, 10 - back, 1)))
 for (const month of months) for (const sql of partsFor(month)) await database.exec(sql)
@@ -57,6 +60,10 @@ class Counted {
   }
   readonly transaction = <T>(work: (query: FleetQuery) => Promise<T>) => work(this.query)
 }
+
+const asking: FleetQuery = async <R extends object>(sql: string, values: readonly unknown[] = []) =>
+  (await database.query<R>(sql, [...values])).rows
+const atOnce: FleetDatabase['transaction'] = (work) => work(asking)
 
 t.test('F8: a page of the record reads what it shows, whatever it is filtered by', async (t) => {
   const most = 100
@@ -154,4 +161,81 @@ t.test('F11: the acceptance tests of one station are found among those of all', 
   t.equal(found.length, 4)
   t.ok(counted.rows <= 8, `${counted.rows} rows`)
   t.equal((await acceptances.list({ serial: 'S42', before: found[1]?.id ?? 0 })).length, 2)
+})
+
+const entryOf = (n: number): Entry => ({
+  alert: {
+    ...{ key: `S${n % 10_000} ${n < 10_000 ? 'offline' : 'moved'}`, serial: `S${n % 10_000}`, name: '', group: '' },
+    ...{ kind: n < 10_000 ? 'offline' : 'moved', severity: n < 10_000 ? 'warning' : 'critical' },
+    // Many begin in the same second.
+    ...{ text: `text ${n}`, advice: '', since_s: 1_700_000_000 + (n % 97) },
+  },
+  ...{ state: 'active', at_ms: -1_000, flaps: 0, told_ms: -500 },
+})
+const fleetEntries = Array.from({ length: 12_000 }, (_, n) => entryOf(n))
+const noBatches = { batches: [], sent_ms: [] }
+const stateOf = (entries: readonly Entry[]): State => ({ entries, notices: [], batches: noBatches })
+
+t.test('F10: a page of the alerts reads what it shows, and has what the memory has', async (t) => {
+  const counted = new Counted()
+  await new AlertRows({ ...database, query: asking, transaction: atOnce } as never).save(stateOf(fleetEntries), 0)
+  await database.exec('analyze alerts_entry')
+  const rows = new AlertRows(counted as never)
+  const memory = new Ledger({ hold_ms: 0, repeat_ms: 0, most: 20_000 })
+  memory.restore(fleetEntries)
+  const filters: Record<string, Partial<AlertFilter>> = {
+    all: {},
+    'of a station': { serial: 'S42' },
+    'of a kind': { kind: 'moved' },
+    'of a severity': { severity: 'critical' },
+    'of a kind that is not there': { kind: 'disk' },
+  }
+  for (const [name, filter] of Object.entries(filters)) {
+    let before: AlertFilter['before']
+    for (let page = 0; page < 3; page++) {
+      counted.rows = 0
+      const found = await rows.page({ ...filter, before, most: 100 }, 0)
+      t.ok(counted.rows <= 200, `${name}: ${counted.rows} rows for ${found.length}`)
+      const keys = (entries: readonly Entry[]) => entries.map(({ alert }) => alert.key)
+      t.strictSame(keys(found), keys(memory.page({ ...filter, before, most: 100 })), name)
+      before = found.at(-1)?.alert
+    }
+  }
+})
+
+t.test('F10: only differences are written, and none twice', async (t) => {
+  const written: string[] = []
+  let failing = false
+  const query: FleetQuery = async (sql, values) => {
+    if (!sql.startsWith('select')) written.push(JSON.stringify(values))
+    return asking(sql, values)
+  }
+  const transaction: FleetDatabase['transaction'] = async (work) => {
+    const result = await work(query)
+    if (failing) throw new Error('the connection ended after the commit')
+    return result
+  }
+  const rows = new AlertRows({ query, transaction, notify: async () => {} } as never)
+  const { entries } = await rows.load(0, () => t.fail('damaged'))
+  t.equal(entries.length, fleetEntries.length)
+  await rows.save(stateOf(entries), 0)
+  written.length = 0
+  await rows.save(stateOf([...entries]), 0)
+  t.strictSame(written, [], 'nothing differs')
+  const [first, second, ...rest] = entries as [Entry, Entry, ...Entry[]]
+  const flapped: Entry = { ...first, flaps: 1 }
+  await rows.acknowledge(first.alert.key, { by: 'anna', t_s: 5 })
+  written.length = 0
+  failing = true
+  const added = entryOf(9_999_999)
+  await t.rejects(rows.save(stateOf([flapped, added, ...rest]), 0))
+  failing = false
+  t.ok(written.join().length < 3_000, 'one changed, one is new, one is gone')
+  // Nobody knows whether the first attempt was stored; the new one is over meanwhile.
+  await rows.save(stateOf([flapped, second, ...rest]), 0)
+  const again = await rows.load(0, () => t.fail('damaged'))
+  const stored = new Map(again.entries.map((entry) => [entry.alert.key, entry]))
+  t.equal(stored.size, entries.length)
+  t.match(stored.get(first.alert.key), { flaps: 1, acknowledged: { by: 'anna' } }, 'an acknowledgement outlasts a save')
+  t.notOk(stored.has(added.alert.key))
 })

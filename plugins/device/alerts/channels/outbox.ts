@@ -192,22 +192,12 @@ export class Outbox {
   #report(): void {
     const { errors } = this.#deps.ctx
     const failing = this.#channels.flatMap(({ name }) => {
-      const reason = this.troubleOf(name)
+      const reason = troubleOf(this.#notices, name)
       return reason === '' ? [] : [{ name, reason }]
     })
     const [first] = failing
     const channels = failing.map(({ name }) => name).join(', ')
     errors.while('alerts-not-sent', first && { channels, reason: first.reason })
-  }
-
-  /** Why a channel fails; `''`: it does not. */
-  troubleOf(channel: string): string {
-    for (const { deliveries } of this.#notices.toReversed()) {
-      const own = Object.hasOwn(deliveries, channel) ? deliveries[channel] : undefined
-      if (own?.state === 'delivered') return ''
-      if (own && own.tries >= reportedFrom) return own.reason
-    }
-    return ''
   }
 
   /** One attempt by every channel, beside what waits. @returns channel → what went wrong; empty: it was accepted */
@@ -220,6 +210,16 @@ export class Outbox {
       }),
     )
   }
+}
+
+/** Why a channel fails; `''`: it does not. @param notices the oldest first */
+export function troubleOf(notices: readonly StoredNotice[], channel: string): string {
+  for (const { deliveries } of notices.toReversed()) {
+    const own = Object.hasOwn(deliveries, channel) ? deliveries[channel] : undefined
+    if (own?.state === 'delivered') return ''
+    if (own && own.tries >= reportedFrom) return own.reason
+  }
+  return ''
 }
 
 async function attempt(channel: Channel, given: Message, signal: AbortSignal): Promise<Undelivered | undefined> {

@@ -49,11 +49,13 @@ export const Overflow = Type.Object({
 })
 export type Overflow = Type.Static<typeof Overflow>
 
+/** Of the notices of the last hour. */
+export const SentTimes = Type.Object({ sent_ms: Type.Array(Type.Number(), { maxItems: 1_000 }) })
+
 export const StoredBatches = Type.Object({
   batches: Type.Array(Batch, { maxItems: mostBatches }),
   overflow: Type.Optional(Overflow),
-  /** The times of the notices of the last hour. */
-  sent_ms: Type.Array(Type.Number(), { maxItems: 1_000 }),
+  ...SentTimes.properties,
 })
 export type StoredBatches = Type.Static<typeof StoredBatches>
 
@@ -103,7 +105,10 @@ export class Batches {
         return []
       })
       const count = batch.count - (batch.listed.length - kept.length)
-      return count > 0 ? [{ ...batch, count, listed: kept }] : []
+      if (count === 0) return []
+      return kept.every((one, at) => one === batch.listed[at]) && count === batch.count
+        ? [batch]
+        : [{ ...batch, count, listed: kept }]
     })
   }
 
@@ -117,13 +122,14 @@ export class Batches {
       now_ms - begun_ms >= this.#options.group_ms && !(isQuiet && severity === 'warning')
     const ready = this.#batches.filter(isDue)
     this.#batches = this.#batches.filter((batch) => !isDue(batch))
-    this.#sent_ms = this.#sent_ms.filter((sent_ms) => now_ms - sent_ms < hour_ms)
+    if (this.#sent_ms.some((sent_ms) => now_ms - sent_ms >= hour_ms))
+      this.#sent_ms = this.#sent_ms.filter((sent_ms) => now_ms - sent_ms < hour_ms)
     const told: (Batch | Overflow)[] = []
     for (const batch of ready) {
       if (this.#sent_ms.length >= this.#options.hourly)
         this.#exceed(subjectOf(batch), batch.severity === 'critical', now_ms)
       else {
-        this.#sent_ms.push(now_ms)
+        this.#sent_ms = [...this.#sent_ms, now_ms]
         told.push(batch)
       }
     }
@@ -174,6 +180,7 @@ function isPassed(what: Batch['what'], severity: Batch['severity'], { alert, sta
 
 function rewritten(one: Batch['listed'][number], { alert, flaps }: Entry): Batch['listed'][number] {
   const { name, text, advice } = alert
-  // After a restart the texts are not known until the source reports again.
-  return text === '' ? one : { ...one, name, text: text.slice(0, 500), advice: advice.slice(0, 500), flaps }
+  const newest = { ...one, name, text: text.slice(0, 500), advice: advice.slice(0, 500), flaps }
+  const isSame = one.name === name && one.text === newest.text && one.advice === newest.advice && one.flaps === flaps
+  return isSame ? one : newest
 }

@@ -1,6 +1,6 @@
 import type { Alert } from 'rtk-base/services'
 import { Type } from 'typebox'
-import { type AlertEvent, type AlertState, alertStates } from './states.js'
+import { type AlertEvent, alertStates } from './states.js'
 
 export interface LedgerOptions {
   readonly hold_ms: number
@@ -19,17 +19,34 @@ export interface Acknowledgement {
   readonly t_s: number
 }
 
+const text = (maxLength: number) => Type.String({ maxLength })
+
 /** An alert as it is followed. Times end with `_ms` and count from any moment. */
-export interface Entry {
-  readonly alert: Alert
-  readonly state: AlertState
+export const Entry = Type.Object({
+  alert: Type.Object({
+    ...{ key: text(500), serial: text(500), name: text(500), group: text(500), kind: text(500) },
+    severity: Type.Enum(['warning', 'critical']),
+    ...{ text: text(1_000), advice: text(1_000), since_s: Type.Number() },
+  }),
+  state: Type.Enum(['pending', 'lapsed', 'active', 'ending']),
   /** When `state` began. */
-  readonly at_ms: number
+  at_ms: Type.Number(),
   /** How often it came back since it began. */
-  readonly flaps: number
-  /** The time of the last notice; undefined: there was none. */
-  readonly told_ms?: number | undefined
-  readonly acknowledged?: Acknowledgement | undefined
+  flaps: Type.Number(),
+  /** The time of the last notice; absent: there was none. */
+  told_ms: Type.Optional(Type.Number()),
+  acknowledged: Type.Optional(Type.Object({ by: text(500), t_s: Type.Number() })),
+})
+export type Entry = Type.Static<typeof Entry>
+
+/** Which alerts are asked for. */
+export interface AlertFilter {
+  readonly serial?: string | undefined
+  readonly kind?: string | undefined
+  readonly severity?: string | undefined
+  /** The last alert of the page before. */
+  readonly before?: { readonly since_s: number; readonly key: string } | undefined
+  readonly most: number
 }
 
 /** Something to tell. `worse`: a warning became critical. */
@@ -38,26 +55,6 @@ export interface Change {
   readonly alert: Alert
   readonly flaps: number
 }
-
-const text = Type.String({ maxLength: 500 })
-const Severity = Type.Enum(['warning', 'critical'])
-
-/** Stored entries: those that were told. Others begin anew. */
-export const StoredEntry = Type.Object({
-  key: text,
-  serial: text,
-  name: text,
-  group: text,
-  kind: text,
-  severity: Severity,
-  since_s: Type.Number(),
-  state: Type.Enum(['active', 'ending']),
-  at_ms: Type.Number(),
-  flaps: Type.Number(),
-  told_ms: Type.Optional(Type.Number()),
-  acknowledged: Type.Optional(Type.Object({ by: text, t_s: Type.Number() })),
-})
-export type StoredEntry = Type.Static<typeof StoredEntry>
 
 /** Follows alerts from their begin to their end. Pure but for its own memory. */
 export class Ledger {
@@ -72,6 +69,19 @@ export class Ledger {
 
   get entries(): readonly Entry[] {
     return [...this.#entries.values()]
+  }
+
+  /** The newest first. */
+  page({ serial, kind, severity, before, most }: AlertFilter): Entry[] {
+    const isWanted = ({ alert }: Entry) =>
+      (serial ?? alert.serial) === alert.serial &&
+      (kind ?? alert.kind) === alert.kind &&
+      (severity ?? alert.severity) === alert.severity &&
+      (!before || newestFirst(before, alert) < 0)
+    return this.entries
+      .filter(isWanted)
+      .sort((one, other) => newestFirst(one.alert, other.alert))
+      .slice(0, most)
   }
 
   /**
@@ -132,23 +142,24 @@ export class Ledger {
       const isDue = now_ms - (next.told_ms ?? now_ms) >= repeat_ms
       // What got worse is news, also after somebody knew of it.
       if (isWorse) {
-        next = { ...next, acknowledged: undefined }
+        const { acknowledged: _, ...unacknowledged } = next
+        next = unacknowledged
         tell('worse')
       } else if (alert.severity === 'critical' && isDue && !next.acknowledged) tell('repeat')
     }
-    this.#entries.set(alert.key, next)
+    // What did not change stays the same object: only differences are stored.
+    if (!isEqual(entry, next)) this.#entries.set(alert.key, next)
   }
 
   /** A notice about it went to nobody: it is told when somebody hears. */
   unheard(isIn: (alert: Alert) => boolean): void {
-    for (const [key, entry] of this.#entries)
-      if (isIn(entry.alert)) this.#entries.set(key, { ...entry, told_ms: undefined })
+    for (const [key, entry] of this.#entries) if (isIn(entry.alert)) this.#entries.set(key, untold(entry))
   }
 
   /** The alert ended before its begin was told: nobody knows of it. */
   withdrawBegin(key: string, now_ms: number): void {
     const entry = this.#entries.get(key)
-    if (entry) this.#entries.set(key, { ...entry, state: 'lapsed', at_ms: now_ms, told_ms: undefined })
+    if (entry) this.#entries.set(key, { ...untold(entry), state: 'lapsed', at_ms: now_ms })
   }
 
   /** The alert came back before its end was told: it is active again. @param severity that was told */
@@ -167,27 +178,9 @@ export class Ledger {
     return true
   }
 
-  /** Entries that were told. */
-  stored(): StoredEntry[] {
-    return this.entries.flatMap(({ alert, state, at_ms, flaps, told_ms, acknowledged }) => {
-      if (state !== 'active' && state !== 'ending') return []
-      const { key, serial, name, group, kind, severity, since_s } = alert
-      return [
-        {
-          ...{ key, serial, name, group, kind, severity, since_s, state, at_ms, flaps },
-          ...(told_ms !== undefined && { told_ms }),
-          ...(acknowledged && { acknowledged }),
-        },
-      ]
-    })
-  }
-
-  restore(stored: readonly StoredEntry[]): void {
-    for (const { state, at_ms, flaps, told_ms, acknowledged, ...alert } of stored.slice(0, this.#options.most))
-      this.#entries.set(alert.key, {
-        ...{ alert: { ...alert, text: '', advice: '' }, state, at_ms, flaps, told_ms },
-        ...(acknowledged && { acknowledged }),
-      })
+  /** Those that were told go on; others begin anew. */
+  restore(stored: readonly Entry[]): void {
+    for (const entry of stored.filter(isTold).slice(0, this.#options.most)) this.#entries.set(entry.alert.key, entry)
   }
 }
 
@@ -198,4 +191,20 @@ function eventsOf({ state, at_ms, flaps }: Entry, isReported: boolean, now_ms: n
   if (alertStates[state][seen]) return [seen]
   if (now_ms - at_ms >= hold_ms) return ['held']
   return state === 'pending' && flaps >= mostFlaps ? ['flapped'] : []
+}
+
+type Place = Pick<Alert, 'since_s' | 'key'>
+const newestFirst = (one: Place, other: Place): number => other.since_s - one.since_s || (one.key < other.key ? -1 : 1)
+
+const untold = ({ told_ms: _, ...entry }: Entry): Entry => entry
+
+function isEqual(one: Entry, other: Entry): boolean {
+  const { alert, ...rest } = one
+  const { alert: otherAlert, ...otherRest } = other
+  return isShallowEqual(alert, otherAlert) && isShallowEqual(rest, otherRest)
+}
+
+function isShallowEqual<T extends object>(one: T, other: T): boolean {
+  const names = Object.keys(one) as (keyof T)[]
+  return names.length === Object.keys(other).length && names.every((name) => one[name] === other[name])
 }

@@ -1,5 +1,6 @@
 /** Alerts of a fleet: what the registry reports, and which of several instances sends. */
-import t from 'tap'
+import t, { type Test } from 'tap'
+import { tables } from '../../../../plugins/device/alerts/rows.js'
 import { alertsOf, isUndecided } from '../../../../plugins/fleet/fleet-registry/alerts.js'
 import { type AnyPlugin, definePlugin, type EventSource } from '../../../../runtime/plugin.js'
 import {
@@ -8,6 +9,8 @@ import {
   type FleetStation,
   fleetDatabase,
 } from '../../../../schemas/services.js'
+import { ManualClock } from '../../../harness/index.js'
+import { followClock, openDatabase } from '../../../harness/peers/embedded-database.js'
 import { alert, alertsRig, HookServer, hooksTo, soon } from './alerts-rig.js'
 
 const day_s = 86_400
@@ -75,10 +78,14 @@ t.test('the alert of a wrong position', (t) => {
   t.end()
 })
 
-/** Rows of the table of the alerts, shared by instances. */
-function fakeDatabase() {
-  const rows = new Map<string, unknown>()
-  const listeners = new Set<() => unknown>()
+/** A database that instances share. Its time is that of the clock, which they share, too. */
+async function sharedDatabase(t: Test, clock = new ManualClock()) {
+  const database = await openDatabase()
+  followClock(database, clock)
+  t.teardown(() => database.close())
+  for (const step of tables) await database.exec(step)
+  const rows = async <R extends object>(sql: string) => (await database.query<R>(sql)).rows
+  const listeners = new Set<(payload: string) => unknown>()
   const instance = () => {
     let leading: EventSource<boolean> | undefined
     const own = { connected: true, leads: false, answers: Promise.resolve() }
@@ -93,17 +100,7 @@ function fakeDatabase() {
         const query = async (sql: string, values: readonly unknown[] = []) => {
           await own.answers
           if (!own.connected) throw new Error('no connection')
-          const [first] = values
-          if (sql.startsWith('select value from alerts_state where name =')) {
-            return rows.has('state') ? [{ value: structuredClone(rows.get('state')) }] : []
-          }
-          if (sql.startsWith('select value')) {
-            return [...rows].filter(([name]) => name.startsWith(String(first))).map(([, value]) => ({ value }))
-          }
-          if (sql.startsWith('delete')) for (const name of first as string[]) rows.delete(name)
-          else if (values.length === 1) rows.set('state', JSON.parse(String(first)))
-          else rows.set(String(first), JSON.parse(String(values[1])))
-          return []
+          return (await database.query(sql, [...values])).rows
         }
         ctx.services.provide(fleetDatabase, {
           get connected() {
@@ -115,14 +112,14 @@ function fakeDatabase() {
           ...{ query: query as FleetDatabase['query'], onLeads: onLeads.on, migrate: async () => {} },
           transaction: (work) => work(query as FleetDatabase['query']),
           listen(_channel, take) {
-            const heard = () => take('')
+            const heard = (payload: string) => take(payload)
             listeners.add(heard)
             return () => {
               listeners.delete(heard)
             }
           },
-          notify: async () => {
-            for (const heard of listeners) heard()
+          notify: async (_channel, payload) => {
+            for (const heard of listeners) heard(payload)
           },
         })
       },
@@ -133,40 +130,35 @@ function fakeDatabase() {
     }
     return { plugin: plugin as AnyPlugin, own, lead }
   }
-  return { rows, instance }
+  return { clock, database, rows, instance }
 }
 
 t.test('one instance sends; the next one continues where it was', async (t) => {
   const hook = await HookServer.make(t)
-  const { rows, instance } = fakeDatabase()
+  const { clock, rows, instance } = await sharedDatabase(t)
   const [one, two] = [instance(), instance()]
   const moved = alert('S1', 'moved', { severity: 'critical' })
   const rig = async (plugin: AnyPlugin) =>
-    alertsRig(t, { changes: hooksTo(hook), plugins: { database: plugin }, reported: [moved] })
+    alertsRig(t, { clock, changes: hooksTo(hook), plugins: { database: plugin }, reported: [moved] })
   const first = await rig(one.plugin)
   const second = await rig(two.plugin)
   one.lead(true)
-  const both = async (seconds: number) => {
-    await first.seconds(seconds)
-    await second.seconds(seconds)
-  }
-  await both(120)
+  await first.seconds(120)
   await soon(() => hook.posted.length === 1, 'a notice of the leading instance')
-  t.ok(rows.has('state'))
   t.match(await second.json('GET', '/alerts'), [{ key: 'S1 moved', state: 'active' }], 'the other one shows it')
   const path = `/alerts/${encodeURIComponent('S1 moved')}/acknowledge`
   t.match(await second.json('POST', path), { ok: true })
-  await soon(async () => /operator/.test(JSON.stringify(await first.json('GET', '/alerts'))), 'the leading one knows')
-  await soon(() => [...rows.keys()].length === 1, 'taken')
-  await soon(() => !/waiting/.test(JSON.stringify(rows.get('state'))), 'stored')
+  t.match(await first.json('GET', '/alerts'), [{ acknowledged: { by: 'operator' } }], 'the leading one knows')
+  const waits = async () => /waiting/.test(JSON.stringify(await rows('select value from alerts_kept')))
+  await soon(async () => !(await waits()), 'stored')
 
   one.lead(false)
   two.lead(true)
-  await both(400)
+  await first.seconds(400)
   t.equal(hook.posted.length, 1, 'nothing is repeated')
   t.match(await second.json('GET', '/alerts'), [{ acknowledged: { by: 'operator' } }])
   second.report()
-  await both(200)
+  await first.seconds(200)
   await soon(() => hook.posted.length === 2, 'the all-clear of the second')
   t.match(hook.subjects[1], /at its position again/)
 })
@@ -175,7 +167,7 @@ t.test(
   'an instance that leads waits for a slow database, and for one that fails, without holding the station up',
   async (t) => {
     const hook = await HookServer.make(t)
-    const one = fakeDatabase().instance()
+    const one = (await sharedDatabase(t)).instance()
     const reported = [alert('S1', 'moved', { severity: 'critical' })]
     const { seconds } = await alertsRig(t, { changes: hooksTo(hook), plugins: { database: one.plugin }, reported })
     let answer = () => {}
@@ -197,7 +189,7 @@ t.test(
 
 t.test('the instance that led tells of the lost database, and of nothing else', async (t) => {
   const hook = await HookServer.make(t)
-  const one = fakeDatabase().instance()
+  const one = (await sharedDatabase(t)).instance()
   const { report, seconds } = await alertsRig(t, { changes: hooksTo(hook), plugins: { database: one.plugin } })
   one.lead(true)
   await seconds(200)

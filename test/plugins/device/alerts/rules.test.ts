@@ -4,12 +4,12 @@ import t from 'tap'
 import { hookTrouble, signatureOf } from '../../../../plugins/device/alerts/channels/hook.js'
 import { waits } from '../../../../plugins/device/alerts/channels/outbox.js'
 import { filled, templateTrouble } from '../../../../plugins/device/alerts/channels/template.js'
-import { moved, type StoredState } from '../../../../plugins/device/alerts/keeper.js'
 import { Batches } from '../../../../plugins/device/alerts/rules/batches.js'
 import { Ledger } from '../../../../plugins/device/alerts/rules/ledger.js'
 import { harmless, noticeOf } from '../../../../plugins/device/alerts/rules/notice.js'
 import { clockTime, isQuiet, quietHoursOf } from '../../../../plugins/device/alerts/rules/quiet-hours.js'
 import { isUndecided, type StationFacts, stationAlerts } from '../../../../plugins/device/alerts/sources/conditions.js'
+import { moved, type StoredState } from '../../../../plugins/device/alerts/state.js'
 import { hostTrouble } from '../../../../runtime/lib/link/target.js'
 import { Undelivered } from '../../../../runtime/platform/fetch/deliver.js'
 import { waitAfter_ms } from '../../../../runtime/platform/time/backoff.js'
@@ -276,12 +276,7 @@ t.test('waits double to an hour, are longer after a refusal, and as long as the 
 t.test('stored times become those of the next run; a clock set back lets no time pass', (t) => {
   const state: StoredState = {
     ...{ version: 1, monotonic_ms: 1_000, utc_ms: 50_000, notices: [] },
-    entries: [
-      {
-        ...{ key: 'k', serial: '', name: '', group: '', kind: 'x', severity: 'warning', since_s: 1 },
-        ...{ state: 'active', at_ms: 900, flaps: 0, told_ms: 950 },
-      },
-    ],
+    entries: [{ alert: alert('S', 'x'), state: 'active', at_ms: 900, flaps: 0, told_ms: 950 }],
     batches: { batches: [], sent_ms: [990] },
   }
   t.match(moved(state, 5, 60_000), { entries: [{ at_ms: -10_095, told_ms: -10_045 }], batches: { sent_ms: [-10_005] } })

@@ -191,6 +191,10 @@ export interface RecordFilter {
   readonly limit?: number
 }
 
+/** As many the service gives at once. */
+const rolloutsAtOnce = 200
+const alertsAtOnce = 200
+
 export const fleetApi = {
   about: () => json<About>('/fleet/page'),
   me: () => json<Me>('/fleet/me'),
@@ -226,12 +230,18 @@ export const fleetApi = {
   people: () => json<Person[]>('/fleet/people'),
   addPerson: (user: string, role: FleetRole) => json<{ key: string }>('/fleet/people', post({ user, role })),
   removePerson: (user: string) => json<unknown>(`/fleet/people/${part(user)}`, remove),
-  rollouts: () => json<ListedRollout[]>('/fleet/rollouts'),
+  rollouts: async (after?: ListedRollout) => {
+    const rows = await json<ListedRollout[]>(`/fleet/rollouts${after ? `?before=${after.id}` : ''}`)
+    return { rows, isLast: rows.length < rolloutsAtOnce }
+  },
   rollout: (id: number) => json<ShownRollout>(`/fleet/rollouts/${id}`),
-  targets: (id: number, state: Target['state'], after: string) =>
-    json<{ targets: Target[]; next: string }>(
-      `/fleet/rollouts/${id}/targets?state=${state}${after && `&after=${part(after)}`}`,
-    ),
+  targets: async (id: number, state: Target['state'], after?: Target) => {
+    const key = after ? `&after=${part(`${after.wave} ${after.serial}`)}` : ''
+    const { targets, next } = await json<{ targets: Target[]; next: string }>(
+      `/fleet/rollouts/${id}/targets?state=${state}${key}`,
+    )
+    return { rows: targets, isLast: next === '' }
+  },
   preview: (plan: PlanRequest) => json<Preview>('/fleet/rollouts/preview', post(plan)),
   begin: (plan: PlanRequest) => json<Rollout>('/fleet/rollouts', post(plan)),
   step: (id: number, step: 'pause' | 'resume' | 'stop') => json<Rollout>(`/fleet/rollouts/${id}/${step}`, bare),
@@ -244,7 +254,11 @@ export const fleetApi = {
   removeAccount: (name: string) => json<unknown>(`/fleet/rovers/accounts/${part(name)}`, remove),
   delivery: (day: string, serial: string) =>
     json<{ bases: Delivered[] }>(`/fleet/delivery?day=${day}&serial=${part(serial)}`),
-  alerts: () => json<Alert[]>('/alerts'),
+  alerts: async (after?: Alert) => {
+    const before = after ? `&before=${after.since}&beforeKey=${part(after.key)}` : ''
+    const rows = await json<Alert[]>(`/alerts?limit=${alertsAtOnce}${before}`)
+    return { rows, isLast: rows.length < alertsAtOnce }
+  },
   notices: () => json<Notices>('/alerts/notices'),
   testAlerts: () => json<{ channel: string; accepted: boolean; reason: string }[]>('/alerts/test', bare),
   acknowledge: (key: string) => json<unknown>(`/alerts/${part(key)}/acknowledge`, bare),

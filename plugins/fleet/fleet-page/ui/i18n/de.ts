@@ -360,7 +360,7 @@ export const de: Texts = {
   'accounts.removeText': 'Seine Verbindungen enden sofort.',
   'alerts.active': 'Aktive Alarme',
   'alerts.none': 'Kein Alarm.',
-  'alerts.more': 'Weitere Alarme: {count}',
+  'pages.more': 'Mehr zeigen',
   'alerts.notices': 'Benachrichtigungen',
   'alerts.noChannel': 'Niemand wird benachrichtigt: Es ist kein Kanal eingerichtet.',
   'alerts.works': 'arbeitet',

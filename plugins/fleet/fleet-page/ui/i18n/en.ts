@@ -360,7 +360,7 @@ export const en = {
   'accounts.removeText': 'Its connections end at once.',
   'alerts.active': 'Active alerts',
   'alerts.none': 'No alert.',
-  'alerts.more': 'Further alerts: {count}',
+  'pages.more': 'Show more',
   'alerts.notices': 'Notices',
   'alerts.noChannel': 'Nobody is told: no channel is set up.',
   'alerts.works': 'works',

@@ -7,16 +7,14 @@ import { useLoaded, Waiting } from '../../../../../runtime/lib/page/ui/parts/loa
 import { type Alert, fleetApi } from '../fleet/api.js'
 import { may } from '../fleet/live.js'
 import { t } from '../i18n/index.js'
+import { More, usePages } from '../parts/pages.js'
 
 const again_ms = 10_000
-/** The rest is counted: a fleet that is lost as a whole says nothing new. */
-const mostShown = 200
-const load = () => fleetApi.alerts()
 const loadNotices = () => fleetApi.notices()
 
 /** Alerts that hold, and the notices that were sent. */
 export function AlertsPage() {
-  const alerts = useLoaded(load)
+  const alerts = usePages(fleetApi.alerts)
   const notices = useLoaded(loadNotices)
   useEffect(() => {
     const timer = setInterval(() => {
@@ -29,17 +27,17 @@ export function AlertsPage() {
     <>
       <Card title={t('alerts.active')}>
         <Waiting of={alerts}>
-          {(rows) =>
+          {({ rows }) =>
             rows.length === 0 ? (
               <Empty drawing="quiet">{t('alerts.none')}</Empty>
             ) : (
               <>
                 <ul class="list">
-                  {rows.slice(0, mostShown).map((alert) => (
+                  {rows.map((alert) => (
                     <AlertItem key={alert.key} alert={alert} again={alerts.again} />
                   ))}
                 </ul>
-                {rows.length > mostShown && <p class="quiet">{t('alerts.more', { count: rows.length - mostShown })}</p>}
+                <More of={alerts} label={t('pages.more')} />
               </>
             )
           }

@@ -18,6 +18,7 @@ import {
 } from '../fleet/api.js'
 import { may, newEntries } from '../fleet/live.js'
 import { t } from '../i18n/index.js'
+import { More, usePages } from '../parts/pages.js'
 import { RolloutForm } from '../parts/rollout-form.js'
 import { place } from '../place.js'
 
@@ -29,7 +30,6 @@ const tones: Readonly<Record<RolloutState, ToneName>> = {
   stopped: 'broken',
   done: 'good',
 }
-const load = () => fleetApi.rollouts()
 
 /** All rollouts; `?id=` one of them. */
 export function RolloutsPage() {
@@ -38,20 +38,20 @@ export function RolloutsPage() {
 }
 
 function AllRollouts() {
-  const rollouts = useLoaded(load)
+  const rollouts = usePages(fleetApi.rollouts)
   const newest = newEntries.value.find(({ kind }) => kind === 'rollout')
   useEffect(() => rollouts.again(), [newest, rollouts.again])
   return (
     <>
       <Card title={t('rollouts.all')}>
         <Waiting of={rollouts}>
-          {(found) =>
-            found.length === 0 ? (
+          {({ rows }) =>
+            rows.length === 0 ? (
               <Empty drawing="quiet">{t('rollouts.none')}</Empty>
             ) : (
               <DataTable
                 label={t('rollouts.all')}
-                rows={found}
+                rows={rows}
                 keyOf={({ id }) => id}
                 columns={[
                   {
@@ -72,6 +72,7 @@ function AllRollouts() {
             )
           }
         </Waiting>
+        <More of={rollouts} label={t('pages.more')} />
       </Card>
       {may('operator') && <RolloutForm />}
     </>
@@ -179,27 +180,20 @@ const Targets = ({ id, counts, first }: TargetsOf) => (
     {order.map((state) => {
       const count = counts[state] ?? 0
       const own = first.filter((target) => target.state === state)
-      // Read again once there are more or fewer: a station is in one state only.
-      return count > 0 && <TargetsOfState key={`${state} ${count}`} {...{ id, state, count, first: own }} />
+      return count > 0 && <TargetsOfState key={state} {...{ id, state, count, first: own }} />
     })}
   </Card>
 )
 
+type OfState = Omit<TargetsOf, 'counts'> & Pick<Target, 'state'> & { readonly count: number }
+
 /** The first ones come with the rollout, again and again; the others when somebody asks for them. */
-function TargetsOfState({
-  id,
-  state,
-  count,
-  first,
-}: Omit<TargetsOf, 'counts'> & Pick<Target, 'state'> & { count: number }) {
-  const [page, setPage] = useState<{ targets: readonly Target[]; next: string }>()
-  const shown = page?.targets ?? first
-  const more = useSubmit(async () => {
-    const { targets, next } = await fleetApi.targets(id, state, page?.next ?? '')
-    setPage({ targets: [...(page?.targets ?? []), ...targets], next })
+function TargetsOfState({ id, state, count, first }: OfState) {
+  const [isOpen, setOpen] = useState(false)
+  const open = useSubmit(async () => {
+    setOpen(true)
     return ''
   })
-  const isAll = page ? page.next === '' : shown.length >= count
   return (
     <section>
       <h3>
@@ -207,25 +201,41 @@ function TargetsOfState({
           {word('rollouts.target', state)}: {figure(count, 0)}
         </Tone>
       </h3>
-      <DataTable
-        label={word('rollouts.target', state)}
-        rows={shown}
-        keyOf={({ serial }) => serial}
-        columns={[
-          {
-            name: t('station.serial'),
-            isHead: true,
-            cell: ({ serial }) => <a href={`#/station/${encodeURIComponent(serial)}`}>{serial}</a>,
-          },
-          { name: t('rollouts.wave'), isNumber: true, cell: ({ wave }) => wave + 1 },
-          { name: t('rollouts.reason'), cell: ({ reason }) => reason },
-        ]}
-      />
-      {!isAll && (
-        <Form isForReaders label={t('rollouts.more', { count: figure(count - shown.length, 0) })} submission={more}>
+      {isOpen ? <AllTargets {...{ id, state, count, first }} /> : <TargetTable state={state} rows={first} />}
+      {!isOpen && first.length < count && (
+        <Form isForReaders label={t('rollouts.more', { count: figure(count - first.length, 0) })} submission={open}>
           {null}
         </Form>
       )}
     </section>
   )
 }
+
+function AllTargets({ id, state, count, first }: OfState) {
+  const targets = usePages(useCallback((after?: Target) => fleetApi.targets(id, state, after), [id, state]))
+  // Read again once there are more or fewer: a station is in one state only.
+  useEffect(() => targets.again(), [count, targets.again])
+  return (
+    <>
+      <TargetTable state={state} rows={targets.value?.rows ?? first} />
+      <More of={targets} label={t('pages.more')} />
+    </>
+  )
+}
+
+const TargetTable = ({ state, rows }: Pick<Target, 'state'> & { rows: readonly Target[] }) => (
+  <DataTable
+    label={word('rollouts.target', state)}
+    rows={rows}
+    keyOf={({ serial }) => serial}
+    columns={[
+      {
+        name: t('station.serial'),
+        isHead: true,
+        cell: ({ serial }) => <a href={`#/station/${encodeURIComponent(serial)}`}>{serial}</a>,
+      },
+      { name: t('rollouts.wave'), isNumber: true, cell: ({ wave }) => wave + 1 },
+      { name: t('rollouts.reason'), cell: ({ reason }) => reason },
+    ]}
+  />
+)
