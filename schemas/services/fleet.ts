@@ -82,6 +82,11 @@ export interface FleetDatabase {
   listen(channel: string, take: Callback<[payload: string | undefined]>): Dispose
   /** Sends a payload of at most 7,900 bytes to all instances. */
   notify(channel: string, payload: string): Promise<void>
+  /**
+   * UTC seconds by the clock of the database, as `now()` in SQL. Instances compare times by it, because their own clocks may differ.
+   * The embedded database has the clock of the service.
+   */
+  now_s(): Promise<number>
   /** Only the leading instance stores the states of the stations. */
   readonly leads: boolean
   readonly onLeads: Event<boolean>
@@ -94,6 +99,7 @@ export const fleetDatabase = defineService<FleetDatabase>('fleet-database', {
     migrate: 'function',
     listen: 'function',
     notify: 'function',
+    now_s: 'function',
     leads: 'value',
     onLeads: 'function',
   },

@@ -144,9 +144,7 @@ export function netRoutes(ctx: PluginContext, judgements: Judgements): void {
       )
       const except = judgements.contradicted
       except.delete(serial)
-      const days = station.arp
-        ? await curveOf(database, serial, { arp: station.arp, now_s: ctx.clock.now() / 1_000, except })
-        : []
+      const days = station.arp ? await curveOf(database, serial, { arp: station.arp, except }) : []
       const found = judgements.base(serial)
       return {
         judgement: found ? shown(found) : null,

@@ -40,7 +40,7 @@ interface Answer {
 export class Engine {
   readonly #ctx: PluginContext
   readonly #epochs: EpochWatch
-  readonly #retention_s: number
+  readonly #retention_days: number
   /** As stored; undefined: to be read. */
   #live: Live[] | undefined
   /** Answers to changes, until they are stored: a station is not told again because the database was away. */
@@ -48,6 +48,8 @@ export class Engine {
   #isReady = false
   #isWorking = false
   #hasLed = false
+  /** Of the present step, by the clock of the database: another instance goes on with the times that are stored. UTC seconds. */
+  #now_s = 0
   /** Since when the broker was away, and since when it is back, UTC seconds. */
   #deaf_s: number | undefined
   #heard_s: number | undefined
@@ -55,7 +57,7 @@ export class Engine {
   /** @param retention_days after its end, in which a rollout is kept */
   constructor(ctx: PluginContext, retention_days: number) {
     this.#ctx = ctx
-    this.#retention_s = 86_400 * retention_days
+    this.#retention_days = retention_days
     this.#epochs = new EpochWatch(ctx)
   }
 
@@ -85,6 +87,7 @@ export class Engine {
     if (!this.#isReady || this.#isWorking || !this.#database.connected) return
     this.#isWorking = true
     try {
+      this.#now_s = Math.floor(await this.#database.now_s())
       await this.#storeAnswers()
       if (!this.#database.leads) {
         this.#live = undefined
@@ -111,7 +114,7 @@ export class Engine {
   async #forget(): Promise<void> {
     if (!this.#isReady || !this.#database.leads) return
     try {
-      await store.forget(this.#database, this.#ctx.clock.now() / 1_000 - this.#retention_s)
+      await store.forget(this.#database, this.#retention_days)
     } catch (error) {
       this.#ctx.log.debug({ err: error }, 'old rollouts are deleted in an hour')
     }
@@ -119,7 +122,7 @@ export class Engine {
 
   /** Without the broker every station looks silent: until it is back, and a minute longer, no time counts. */
   async #isDeaf(all: readonly Live[]): Promise<boolean> {
-    const now_s = Math.floor(this.#ctx.clock.now() / 1000)
+    const now_s = this.#now_s
     if (!this.#ctx.services.use(fleetBroker).connected) {
       this.#deaf_s ??= now_s
       this.#heard_s = undefined
@@ -180,14 +183,14 @@ export class Engine {
   }
 
   #view(id: number, all: readonly Live[]): View {
-    const { clock, services } = this.#ctx
+    const { services } = this.#ctx
     let near: Neighbourhood | undefined
     // Of the station's own outputs, and of the fleet's caster.
     const rovers = (serial: string) =>
       (this.#fleet.station(serial)?.rovers ?? 0) + (services.find(fleetRovers)?.on(serial) ?? 0)
     return {
       rovers,
-      now_s: Math.floor(clock.now() / 1000),
+      now_s: this.#now_s,
       station: (serial) => this.#fleet.station(serial),
       judgement: (serial) => services.find(fleetNet)?.judgement(serial),
       neighbours: (station, apart_km) => {
@@ -258,14 +261,13 @@ export class Engine {
   }
 
   async #answered({ id, target, trouble, isChanged }: Answer): Promise<void> {
-    const now_s = Math.floor(this.#ctx.clock.now() / 1000)
     const now: Target = {
       ...target,
       state: trouble ? 'failed' : 'proving',
       // Without a change there is nothing to go back to.
       ...(!isChanged && { before: undefined }),
       reason: [...trouble].slice(0, 300).join(''),
-      since_s: now_s,
+      since_s: this.#now_s,
     }
     const isStored = await store.storeTargets(this.#database.query, id, [{ before: target, now }])
     if (!isStored) return

@@ -179,9 +179,9 @@ export async function sentBack({ query }: Database, since_s: number): Promise<{ 
   )
 }
 
-/** Rollouts that ended before are deleted with their targets. @param before_s UTC seconds */
-export async function forget({ query }: Database, before_s: number): Promise<void> {
-  await query('delete from fleet_rollout where ended < to_timestamp($1)', [before_s])
+/** Rollouts that ended this long ago are deleted with their targets. */
+export async function forget({ query }: Database, days: number): Promise<void> {
+  await query('delete from fleet_rollout where ended < now() - make_interval(days => $1)', [days])
 }
 
 /** @returns false: it is not in one of these states (any more) */

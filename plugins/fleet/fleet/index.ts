@@ -73,11 +73,11 @@ export default definePlugin({
       ctx,
       async (events) => {
         const url = databaseUrl()
-        return url ? openPostgres(url, events) : openEmbedded(embedded(), events)
+        return url ? openPostgres(url, events) : openEmbedded(embedded(), events, ctx.clock)
       },
       async () => {
         const isThere = await disk.lstat(join(embedded(), 'PG_VERSION')).catch(() => undefined)
-        return databaseUrl() && isThere ? openEmbedded(embedded(), { notified() {}, ended() {} }) : undefined
+        return databaseUrl() && isThere ? openEmbedded(embedded(), { notified() {}, ended() {} }, ctx.clock) : undefined
       },
     )
     const people = new People(ctx, database)

@@ -32,13 +32,20 @@ export async function openDatabase(folder?: string): Promise<PGlite> {
   return PGlite.create({ loadDataDir: await emptyDatabase(), ...(folder !== undefined && { dataDir: folder }) })
 }
 
+type TestClock = { now(): number }
+const clocks = new WeakMap<PGlite, TestClock>()
+
 /** From now on, the time of the database is that of a clock of a test: it stands still, and steps, as the clock does. */
-export function followClock(database: PGlite, clock: { now(): number }): void {
+export function followClock(database: PGlite, clock: TestClock): void {
+  const isFollowing = clocks.has(database)
+  clocks.set(database, clock)
+  if (isFollowing) return
   const run = database.execProtocolRawSync.bind(database)
   // Queries run in this thread, and ask for the time of the machine as all others do.
   database.execProtocolRawSync = (message) => {
     const ofMachine = Date.now
-    Date.now = () => clock.now()
+    const present = clocks.get(database) ?? clock
+    Date.now = () => present.now()
     try {
       return run(message)
     } finally {

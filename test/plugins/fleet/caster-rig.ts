@@ -24,6 +24,7 @@ import {
 } from '../../../schemas/services.js'
 import { createTestStation, ManualClock, probe, until } from '../../harness/index.js'
 import type { IdentityFile } from '../../harness/peers/certificates.js'
+import { followClock } from '../../harness/peers/embedded-database.js'
 import { Client } from '../rtcm/ntrip/rig.js'
 import { fleetStation } from './stations.js'
 
@@ -59,6 +60,7 @@ export class FakeFleet {
   constructor(database: PGlite, utc_ms = Date.now() + 3_600_000) {
     this.clock = new ManualClock(utc_ms)
     this.#database = database
+    followClock(database, this.clock)
   }
 
   set(serial: string, station: FleetStation | undefined): void {
@@ -126,6 +128,10 @@ export class FakeFleet {
             return (await shared.#database.query(sql, values as unknown[])).rows as never
           },
           transaction: async (work) => work(database.query),
+          async now_s() {
+            await database.query('select 1')
+            return shared.clock.now() / 1_000
+          },
           async migrate(_owner, steps) {
             for (const step of steps) {
               const safe = step

@@ -15,7 +15,7 @@ async function databaseIn(t: Test): Promise<string> {
 
 t.test('once its thread is gone, every query fails, and none waits for ever', async (t) => {
   // Without a database, one is made.
-  const engine = await openEmbedded(t.testdir(), { notified: () => {}, ended: () => {} })
+  const engine = await openEmbedded(t.testdir(), { notified: () => {}, ended: () => {} }, Date)
   t.strictSame(await engine.query('select 1 as one'), [{ one: 1 }])
   await engine.close()
   await t.rejects(engine.query('select 1'), { message: /embedded database ended/ })
@@ -27,7 +27,7 @@ t.test('once its thread is gone, every query fails, and none waits for ever', as
 
 t.test('a folder that is damaged: the error says what to do', async (t) => {
   const folder = t.testdir({ PG_VERSION: 'seven', base: 'a file', global: {} })
-  await t.rejects(openEmbedded(folder, { notified: () => {}, ended: () => {} }), {
+  await t.rejects(openEmbedded(folder, { notified: () => {}, ended: () => {} }, Date), {
     message: /restore a copy, or move the folder away/,
   })
 })
@@ -35,7 +35,7 @@ t.test('a folder that is damaged: the error says what to do', async (t) => {
 t.test('a query without an answer, as on a full disk: the thread is ended, and the service is told', async (t) => {
   const told: string[] = []
   const events = { notified: () => {}, ended: (reason: string) => told.push(reason) }
-  const engine = await openEmbedded(await databaseIn(t), events, { answer_ms: 5_000, open_ms: 300_000 })
+  const engine = await openEmbedded(await databaseIn(t), events, Date, { answer_ms: 5_000, open_ms: 300_000 })
   const waits = engine.query('select 1')
   const loops = engine.transaction((query) => query('select pg_sleep(1000000)'))
   const behind = engine.query('select 1')

@@ -86,15 +86,14 @@ export class Acceptances {
     if (!station) throw new RtkError('RTK_ERR_NOT_FOUND', `the fleet does not know a station ${serial}`)
     if (!station.arp)
       throw new RtkError('RTK_ERR_CONFLICT', `${serial} announces no position yet: enter or survey its position first`)
-    const now_s = this.#ctx.clock.now() / 1_000
     const [row] = await this.#database.query<Row>(
       `insert into fleet_net_acceptance (serial, begun, until, actor, arp, version)
-       select $1::text, to_timestamp($2), to_timestamp($3), $4, $5, $6
+       select $1::text, now(), now() + make_interval(hours => $2), $3, $4, $5
        where not exists (select 1 from fleet_net_acceptance where serial = $1::text and outcome = 'running')
          and (select count(*) from fleet_net_acceptance where outcome = 'running') < ${mostRunning}
        on conflict (serial) where outcome = 'running' do nothing
        returning ${columns}`,
-      [serial, now_s, now_s + 3_600 * hours, by, store.listOf(station.arp), station.version],
+      [serial, hours, by, store.listOf(station.arp), station.version],
     )
     if (!row)
       throw new RtkError(
@@ -108,9 +107,9 @@ export class Acceptances {
   /** @throws RTK_ERR_NOT_FOUND, RTK_ERR_CONFLICT */
   async cancel(id: number, by: string): Promise<Acceptance> {
     const [row] = await this.#database.query<Row>(
-      `update fleet_net_acceptance set outcome = 'cancelled', reason = $2, ended = to_timestamp($3)
+      `update fleet_net_acceptance set outcome = 'cancelled', reason = $2, ended = now()
        where id = $1 and outcome = 'running' returning ${columns}`,
-      [id, `cancelled by ${by}`, this.#ctx.clock.now() / 1_000],
+      [id, `cancelled by ${by}`],
     )
     if (row) {
       this.#record(row.serial, 'acceptance test cancelled', by)
@@ -164,16 +163,15 @@ export class Acceptances {
 
   async #step(test: Acceptance): Promise<void> {
     const { id, serial, arp, until_s } = test
-    const now_s = this.#ctx.clock.now() / 1_000
     const isSame = isAnnounced(this.#ctx.services.use(fleet).station(serial), arp)
-    if (isSame && now_s < until_s) return
+    if (isSame && (await this.#database.now_s()) < until_s) return
     const { evidence, outcome, reason } = await this.#examine(test)
     const moved = 'the station announces another position, or none: begin a new test'
     const decided = isSame ? { outcome, reason } : { outcome: 'undecided' as const, reason: moved }
     const rows = await this.#database.query(
-      `update fleet_net_acceptance set outcome = $2, reason = $3, evidence = $4, ended = to_timestamp($5)
+      `update fleet_net_acceptance set outcome = $2, reason = $3, evidence = $4, ended = now()
        where id = $1 and outcome = 'running' returning id`,
-      [id, decided.outcome, decided.reason, JSON.stringify(evidence), now_s],
+      [id, decided.outcome, decided.reason, JSON.stringify(evidence)],
     )
     if (rows.length === 0) return
     const cause = decided.outcome === 'rejected' ? `: ${evidence.cause}` : ''
@@ -182,10 +180,8 @@ export class Acceptances {
 
   /** By the vectors of its time, of the station and of its neighbours among each other. */
   async #examine({ serial, arp, begun_s, until_s }: Acceptance) {
-    const now_s = this.#ctx.clock.now() / 1_000
     const known = this.#ctx.services.use(fleet)
-    const vectorsOf = (of: readonly string[]) =>
-      store.vectorsSince(this.#database, { since_s: begun_s, now_s, of }, pause)
+    const vectorsOf = (of: readonly string[]) => store.vectorsSince(this.#database, { since_s: begun_s, of }, pause)
     const announced = (some: readonly store.StoredVector[]) =>
       inSteps(
         announcedVectors(some, (one) => known.station(one)),

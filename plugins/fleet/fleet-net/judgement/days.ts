@@ -67,24 +67,18 @@ export async function storeDays(
   return now_s - today_s >= late_s ? yesterday_s : complete_s
 }
 
-/** The clock is trusted once vectors of this age are stored. */
-const trusted_s = { oldest: 2 * day_s, newest: 2 * 3_600 } as const
-
 /**
  * Deletes vectors that are older than 3 days, judgements of stations that were removed long ago, and the oldest day of medians if it is too
- * old. After the clock jumped forward, nothing is
- * deleted until there are vectors of two hours ago, and then at most a day of medians per call.
+ * old: at most one day per call.
  */
-export async function deleteOld({ query }: Database, now_s: number, retention_days: number): Promise<void> {
-  const [fresh] = await query(
-    'select id from fleet_net_vector where t > to_timestamp($1) and t <= to_timestamp($2) limit 1',
-    [now_s - trusted_s.oldest, now_s - trusted_s.newest],
+export async function deleteOld({ query }: Database, retention_days: number): Promise<void> {
+  await query(`delete from fleet_net_vector where t < now() - interval '3 days'`)
+  await query('delete from fleet_net_base where judged < now() - make_interval(days => $1)', [retention_days])
+  await query(
+    `delete from fleet_net_day
+     where day < now() - make_interval(days => $1) and day = (select min(day) from fleet_net_day)`,
+    [retention_days],
   )
-  if (!fresh) return
-  await query('delete from fleet_net_vector where t < to_timestamp($1)', [now_s - 3 * day_s])
-  await query('delete from fleet_net_base where judged < to_timestamp($1)', [now_s - retention_days * day_s])
-  const oldest = 'day < to_timestamp($1) and day = (select min(day) from fleet_net_day)'
-  await query(`delete from fleet_net_day where ${oldest}`, [now_s - retention_days * day_s])
 }
 
 interface DayRow {
@@ -104,12 +98,12 @@ interface DayRow {
 export async function curveOf(
   { query }: Database,
   serial: string,
-  { arp, now_s, except }: { arp: Ecef; now_s: number; except: ReadonlySet<string> },
+  { arp, except }: { arp: Ecef; except: ReadonlySet<string> },
 ): Promise<DailyOffset[]> {
   const rows = await query<DayRow>(
     `select extract(epoch from day)::float8 as day_s, one, other, measured, sigma, one_arp, other_arp from fleet_net_day
-     where (one = $1 or other = $1) and day <= to_timestamp($3) order by day desc limit $2`,
-    [serial, 10 * mostDays, now_s],
+     where (one = $1 or other = $1) order by day desc limit $2`,
+    [serial, 10 * mostDays],
   )
   const byDay = new Map<number, { offset: Enu; sigma: Enu }[]>()
   for (const row of rows) {

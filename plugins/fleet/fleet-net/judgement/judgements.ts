@@ -121,14 +121,14 @@ export class Judgements implements FleetNet {
     if (this.#isWorking || !this.#database.connected || !this.#database.leads) return
     this.#isWorking = true
     try {
-      const now_s = this.#ctx.clock.now() / 1_000
+      const now_s = await this.#database.now_s()
       // The clock may be set: intervals are of the monotonic one.
       const elapsed_s = this.#ctx.clock.monotonic() / 1_000
       const newest = await store.newestVector(this.#database)
       if (elapsed_s - this.#judged_s < (newest === this.#newest ? again_s : least_s)) return
       if (newest > 0 && elapsed_s - this.#tidied_s >= tidy_s) {
         this.#complete_s = await storeDays(this.#database, now_s, this.#complete_s, pause)
-        await deleteOld(this.#database, now_s, this.#settings.retention_days)
+        await deleteOld(this.#database, this.#settings.retention_days)
         this.#tidied_s = elapsed_s
       }
       await this.#judge(now_s)
@@ -143,7 +143,7 @@ export class Judgements implements FleetNet {
 
   async #judge(now_s: number): Promise<void> {
     const known = this.#ctx.services.use(fleet)
-    const recent = await store.vectorsSince(this.#database, { since_s: now_s - recent_s, now_s }, pause)
+    const recent = await store.vectorsSince(this.#database, { since_s: now_s - recent_s }, pause)
     const announced = await inSteps(
       announcedVectors(recent, (serial) => known.station(serial)),
       pause,
@@ -216,7 +216,7 @@ export class Judgements implements FleetNet {
     const found = probableCause({ ...contradicted, reference, now_ms })
     if (!mayHaveMoved(found)) return found
     const except = new Set([...wrong].filter((id) => id !== serial))
-    const curve = await curveOf(this.#database, serial, { arp, now_s: now_ms / 1_000, except })
+    const curve = await curveOf(this.#database, serial, { arp, except })
     return withMovement(found, judgement.offset, movementOf(curve))
   }
 

@@ -36,8 +36,6 @@ export const ecefOf = ([x = 0, y = 0, z = 0]: readonly number[]): Ecef => ({ x, 
 
 /** Nothing is due later, and no lease is longer: a time beyond it was stored with a wrong clock, and counts as past. */
 const farthest_s = 86_400
-/** The clocks of instances may differ by this. A vector that is newer was stored with a wrong clock. */
-const skew_s = 300
 
 /**
  * Takes pairs that are due, the oldest hour first, and in it those that are near each other: they share stations.
@@ -135,23 +133,22 @@ const vectorOf = (row: VectorRow): StoredVector => ({
 const rowsAtOnce = 500
 
 /**
- * The vectors from then until now, the oldest first.
+ * The vectors from then on, the oldest first.
  * @param pause between two queries
  * @param of only those of these stations
  */
 export async function vectorsSince(
   { query }: Database,
-  { since_s, now_s, of }: { since_s: number; now_s: number; of?: readonly string[] },
+  { since_s, of }: { since_s: number; of?: readonly string[] },
   pause: () => Promise<void>,
 ): Promise<StoredVector[]> {
   const found: StoredVector[] = []
   for (let after = { t_s: since_s, id: Number.MAX_SAFE_INTEGER }; ; ) {
     const rows = await query<VectorRow>(
       `select ${columns} from fleet_net_vector
-       where (t, id) > (to_timestamp($1), $2) and t <= to_timestamp($3)
-         and ($4::text[] is null or one = any($4) or other = any($4))
+       where (t, id) > (to_timestamp($1), $2) ${of ? 'and (one = any($3) or other = any($3))' : ''}
        order by t, id limit ${rowsAtOnce}`,
-      [after.t_s, after.id, now_s + skew_s, of ? [...of] : null],
+      of ? [after.t_s, after.id, [...of]] : [after.t_s, after.id],
     )
     for (const row of rows) found.push(vectorOf(row))
     const last = rows.at(-1)

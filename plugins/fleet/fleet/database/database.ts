@@ -230,6 +230,11 @@ export class Database implements FleetDatabase {
     await this.query('select pg_notify($1, $2)', [channel, payload])
   }
 
+  async now_s(): Promise<number> {
+    const [row] = await this.query<{ now_s: number }>('select extract(epoch from now())::float8 as now_s')
+    return row?.now_s ?? 0
+  }
+
   // ── the leader ────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** The answer also proves that the connection that listens still exists: a network may drop it without telling anybody. */

@@ -12,7 +12,10 @@ const open_ms = 300_000
 
 const packageName = '@electric-sql/pglite'
 
-/** Runs in a thread of its own: a query blocks its thread, and the first start takes seconds. */
+/**
+ * Runs in a thread of its own: a query blocks its thread, and the first start takes seconds. Its time is that of the service, told with
+ * each request.
+ */
 const program = `
 const { parentPort, workerData } = require('node:worker_threads')
 const { PGlite } = require(workerData.code)
@@ -23,7 +26,8 @@ const run = {
   unlisten: ([channel]) => database.unlisten(channel).then(() => undefined),
   close: () => database.close(),
 }
-parentPort.on('message', ({ id, what, given }) => {
+parentPort.on('message', ({ id, what, given, now_ms }) => {
+  Date.now = () => now_ms
   run[what](given).then(
     (result) => parentPort.postMessage({ id, result }),
     (error) => parentPort.postMessage({ id, error: { message: error.message, code: error.code } }),
@@ -55,6 +59,7 @@ type Notice = { channel: string; payload: string }
 export async function openEmbedded(
   folder: string,
   events: EngineEvents,
+  clock: { now(): number },
   limits = { answer_ms, open_ms },
 ): Promise<Engine> {
   const worker = new Worker(program, { eval: true, workerData: { folder, code: codeOfPackage() } })
@@ -85,7 +90,7 @@ export async function openEmbedded(
   worker.on('error', (error) => ended(`the embedded database failed: ${error.message}`))
   worker.on('exit', () => ended('the embedded database ended'))
   const answerOf = async <T>(id: number, most_ms: number): Promise<T> => {
-    // Of the machine, as in `pg`: the thread does not know the clock of the service.
+    // Of the machine, as in `pg`: the thread may hang, whatever the clock of the service says.
     const late = setTimeout(() => {
       ended(`the embedded database did not answer in ${most_ms / 1_000} s: free space on its disk`)
       void worker.terminate()
@@ -102,7 +107,7 @@ export async function openEmbedded(
   const ask = <T>(what: 'query' | 'listen' | 'unlisten' | 'close', ...given: unknown[]) => {
     if (over !== undefined) return Promise.reject<T>(new Error(over))
     const id = nextId++
-    worker.postMessage({ id, what, given })
+    worker.postMessage({ id, what, given, now_ms: clock.now() })
     return answerOf<T>(id, limits.answer_ms)
   }
   await answerOf(0, limits.open_ms).catch(async (error: Error) => {

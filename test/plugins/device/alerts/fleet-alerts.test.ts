@@ -110,6 +110,7 @@ async function sharedDatabase(t: Test, clock = new ManualClock()) {
             return own.leads && own.connected
           },
           ...{ query: query as FleetDatabase['query'], onLeads: onLeads.on, migrate: async () => {} },
+          now_s: async () => clock.now() / 1_000,
           transaction: (work) => work(query as FleetDatabase['query']),
           listen(_channel, take) {
             const heard = (payload: string) => take(payload)
