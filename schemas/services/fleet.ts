@@ -105,6 +105,56 @@ export const fleetDatabase = defineService<FleetDatabase>('fleet-database', {
   },
 })
 
+export interface NewJob {
+  /** Unique in its kind. */
+  readonly key: string
+  /** Due after this time, seconds. Default: at once. */
+  readonly after_s?: number
+  /** Jobs that are due in the same hour are begun in this order. */
+  readonly place?: number
+}
+/**
+ * Ends a job, and stores what came of it in one transaction: an instance whose lease has ended stores nothing. Tried again while the
+ * database is away.
+ * @param again_s the job is due again after this time, seconds; undefined: it is over
+ * @returns whether it was stored
+ */
+export type JobEnd = (again_s?: number, store?: (query: FleetQuery) => Promise<unknown>) => Promise<boolean>
+
+export interface FleetJobKind {
+  /** Jobs that this instance works at, at the same time. */
+  readonly atOnce: number
+  /** A job that was not ended after this time is begun by another instance. */
+  readonly lease_s: number
+  /** A job that was begun this often is given up. Default: never. */
+  readonly tries?: number
+  /** Time between two tries: doubles, with jitter. Default: 15 s to 15 min. */
+  readonly waits?: { readonly first_ms: number; readonly longest_ms: number }
+  /** Whether this instance can begin jobs now. Default: always. */
+  mayBegin?(): boolean
+  /** Resolves without a call of `end`, or rejects: it failed, and is tried again. */
+  run(job: { readonly key: string; readonly tries: number }, end: JobEnd): Promise<void>
+}
+/**
+ * Jobs that the instances of the fleet share. Each is done by one of them once it is due, by the clock of the database. A job that ends
+ * with its instance is begun by another one.
+ */
+export interface FleetJobs {
+  /** Adds jobs, or gives those that are there another time. @param query of a transaction. Default: a transaction of its own */
+  put(kind: string, jobs: readonly NewJob[], query?: FleetQuery): Promise<void>
+  /** Removes jobs. What is under way stores nothing. */
+  drop(kind: string, keys: readonly string[], query?: FleetQuery): Promise<void>
+  /** These are begun before all others of their kind. */
+  prefer(kind: string, keys: readonly string[]): Promise<void>
+  /** How many jobs there are, and for how long the oldest waits though it is due. */
+  waiting(kind: string): Promise<{ readonly count: number; readonly behind_s: number }>
+  /** Works at jobs of a kind. @returns gives those back that are under way */
+  work(kind: string, options: FleetJobKind): () => Promise<void>
+}
+export const fleetJobs = defineService<FleetJobs>('fleet-jobs', {
+  shape: { put: 'function', drop: 'function', prefer: 'function', waiting: 'function', work: 'function' },
+})
+
 /** A station as the fleet knows it now. Times are UTC seconds, 0 if unknown. */
 export interface FleetStation {
   readonly serial: string

@@ -260,7 +260,7 @@ const rollout = (given: object = {}) => ({
 
 async function rig(t: Test, { broker, postgres }: { broker: Mosquitto; postgres: Postgres }, name: string) {
   const url = `mqtt://127.0.0.1:${broker.port}`
-  const database = await postgres.create(name)
+  const database = await postgres.create(name, speed)
   const stations: Station[] = []
   for (let n = 0; n < count; n++) stations.push(await Station.start(t, url, `${name}${n}`))
   const query = <R extends object>(sql: string) => postgres.query<R>(sql, name)

@@ -1,5 +1,5 @@
 import { definePlugin } from 'rtk-base/plugin'
-import { fleet, fleetAccess, fleetBroker, fleetDatabase, fleetNet } from 'rtk-base/services'
+import { fleet, fleetAccess, fleetBroker, fleetDatabase, fleetJobs, fleetNet } from 'rtk-base/services'
 import { Acceptances } from './acceptance/acceptances.js'
 import { acceptanceRoutes } from './acceptance/routes.js'
 import { Judgements } from './judgement/judgements.js'
@@ -8,6 +8,7 @@ import { NetOptions } from './options.js'
 import { Planner } from './pairs/planner.js'
 import { netRoutes } from './routes.js'
 import { tables } from './store/tables.js'
+import { OwnThread } from './windows/solver.js'
 import { Windows } from './windows/windows.js'
 
 /** Finds stations that announce a wrong position, by the vectors to their neighbours. */
@@ -15,20 +16,21 @@ export default definePlugin({
   name: 'fleet-net',
   version: '1.0.0',
   api: '^1.0.0',
-  needs: [fleetBroker, fleetDatabase, fleet, fleetAccess],
+  needs: [fleetBroker, fleetDatabase, fleetJobs, fleet, fleetAccess],
   provides: [fleetNet],
   options: NetOptions,
 
   setup(ctx, settings) {
     const planner = new Planner(ctx, settings.reach_km)
-    const windows = new Windows(ctx, settings, addMetrics(ctx))
+    const solver = new OwnThread()
+    const windows = new Windows(ctx, settings, addMetrics(ctx), solver)
     const judgements = new Judgements(ctx, settings)
     const acceptances = new Acceptances(ctx, settings)
     watchPairs(ctx, windows, judgements)
     ctx.services.provide(fleetNet, judgements)
     netRoutes(ctx, judgements)
     acceptanceRoutes(ctx, acceptances)
-    return { planner, windows, judgements, acceptances }
+    return { planner, windows, solver, judgements, acceptances }
   },
 
   start(ctx, _handoff, { planner, windows, judgements, acceptances }) {
@@ -43,5 +45,8 @@ export default definePlugin({
       })
   },
 
-  stop: (_reason, { windows }) => windows.stop(),
+  async stop(_reason, { windows, solver }) {
+    solver.stop()
+    await windows.stop()
+  },
 })

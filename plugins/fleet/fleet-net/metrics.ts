@@ -1,6 +1,7 @@
 import type { PluginContext } from 'rtk-base/plugin'
-import { fleetDatabase } from 'rtk-base/services'
+import { fleetDatabase, fleetJobs } from 'rtk-base/services'
 import type { Judgements } from './judgement/judgements.js'
+import { pairJob } from './pairs/pair-store.js'
 import type { WindowMetrics, Windows } from './windows/windows.js'
 
 const look_ms = 60_000
@@ -31,19 +32,15 @@ export function addMetrics({ metrics }: PluginContext): WindowMetrics {
 }
 
 export function watchPairs(ctx: PluginContext, windows: Windows, judgements: Judgements): void {
-  const { metrics, services, timers, clock } = ctx
+  const { metrics, services, timers } = ctx
   let [pairs, behind_s] = [0, 0]
   timers.every(look_ms, async () => {
-    const database = services.use(fleetDatabase)
-    if (!database.connected) return
-    const [row] = await database
-      .query<{ pairs: number; due_s: number | null }>(
-        `select count(*)::int as pairs, extract(epoch from min(due) filter (where leased_by = ''))::float8 as due_s from fleet_net_pair where gone is null`,
-      )
-      .catch(() => [])
-    if (!row) return
-    pairs = row.pairs
-    behind_s = Math.max(0, clock.now() / 1_000 - (row.due_s ?? Number.POSITIVE_INFINITY))
+    if (!services.use(fleetDatabase).connected) return
+    const waiting = await services
+      .use(fleetJobs)
+      .waiting(pairJob)
+      .catch(() => undefined)
+    if (waiting) [pairs, behind_s] = [waiting.count, waiting.behind_s]
   })
   metrics.gauge({
     name: 'fleet_net_pairs',

@@ -108,7 +108,7 @@ export function netRoutes(ctx: PluginContext, judgements: Judgements): void {
       const pairs = await ctx.services
         .use(fleetDatabase)
         .query<PairRow>(
-          'select one, other, status, reason, tried from fleet_net_pair where one = any($1) and gone is null order by one, other',
+          'select one, other, status, reason, tried from fleet_net_pair where one = any($1) order by one, other',
           [some],
         )
       return {
@@ -139,7 +139,7 @@ export function netRoutes(ctx: PluginContext, judgements: Judgements): void {
       if (!station) throw new RtkError('RTK_ERR_NOT_FOUND', `the fleet does not know a station ${serial}`)
       const database = ctx.services.use(fleetDatabase)
       const pairs = await database.query<PairRow>(
-        'select one, other, status, reason, tried from fleet_net_pair where (one = $1 or other = $1) and gone is null order by one, other',
+        'select one, other, status, reason, tried from fleet_net_pair where one = $1 or other = $1 order by one, other',
         [serial],
       )
       const except = judgements.contradicted

@@ -2,11 +2,14 @@ import type { PluginContext } from 'rtk-base/plugin'
 import {
   type Fleet,
   type FleetDatabase,
+  type FleetQuery,
   fleet,
   fleetBroker,
   fleetDatabase,
+  fleetJobs,
   fleetNet,
   fleetRovers,
+  type JobEnd,
 } from 'rtk-base/services'
 import { EpochWatch } from './epochs.js'
 import { Neighbourhood } from './neighbours.js'
@@ -18,23 +21,24 @@ const tick_ms = 2_000
 /** Stations need this long to return to a broker. */
 const return_s = 60
 const forget_ms = 3_600_000
-/** Retries of an order to go back: the station may be restarting, or may still be loading the image. */
-const backAgain_ms = [15_000, 60_000, 180_000, 600_000, 900_000]
+/** Jobs of one station each: to tell it what the rollout wants, and to tell it to go back. */
+const askJob = 'rollout-ask'
+const backJob = 'rollout-back'
+/** Stations that are told at the same time. */
+const atOnce = 32
+/** A station answers within a minute. */
+const lease_s = 300
+/** The order to go back is repeated for half an hour: the station may be restarting, or may still be loading the image. */
+const backTries = 8
+const backWaits = { first_ms: 15_000, longest_ms: 900_000 }
+const keyOf = (id: number, serial: string) => `${id} ${serial}`
 
 interface Live {
   readonly rollout: store.StoredRollout
   readonly targets: Map<string, Target>
 }
 
-/** The answer of a station to a change. */
-interface Answer {
-  readonly id: number
-  readonly target: Target
-  /** Why it is not as wanted; `''`: it is. */
-  readonly trouble: string
-  /** Something was changed, at least the parameters that the station knows. */
-  readonly isChanged: boolean
-}
+type ChangeResult = Awaited<ReturnType<Fleet['change']>>
 
 /** Carries rollouts out, on the instance that leads. All that it knows is in the database before it acts. */
 export class Engine {
@@ -43,11 +47,8 @@ export class Engine {
   readonly #retention_days: number
   /** As stored; undefined: to be read. */
   #live: Live[] | undefined
-  /** Answers to changes, until they are stored: a station is not told again because the database was away. */
-  readonly #answers = new Map<string, Answer>()
   #isReady = false
   #isWorking = false
-  #hasLed = false
   /** Of the present step, by the clock of the database: another instance goes on with the times that are stored. UTC seconds. */
   #now_s = 0
   /** Since when the broker was away, and since when it is back, UTC seconds. */
@@ -81,6 +82,15 @@ export class Engine {
     this.#ctx.timers.every(tick_ms, () => this.tick())
     this.#ctx.timers.every(forget_ms, () => this.#forget())
     this.#ctx.defer(() => this.#epochs.stop())
+    const jobs = this.#ctx.services.use(fleetJobs)
+    // The leading instance knows which stations other rollouts change.
+    const mayBegin = () => this.#isReady && this.#database.leads && this.#live !== undefined
+    const kind = { atOnce, lease_s, mayBegin }
+    // Whoever does not answer is asked again by the rollout, after a minute.
+    this.#ctx.defer(jobs.work(askJob, { ...kind, tries: 1, run: ({ key }, end) => this.#ask(key, end) }))
+    this.#ctx.defer(
+      jobs.work(backJob, { ...kind, tries: backTries, waits: backWaits, run: ({ key }, end) => this.#back(key, end) }),
+    )
   }
 
   async tick(): Promise<void> {
@@ -88,17 +98,13 @@ export class Engine {
     this.#isWorking = true
     try {
       this.#now_s = Math.floor(await this.#database.now_s())
-      await this.#storeAnswers()
       if (!this.#database.leads) {
         this.#live = undefined
         this.#deaf_s = undefined
-        this.#hasLed = false
         this.#epochs.stop()
         return
       }
       this.#live ??= await this.#read()
-      if (!this.#hasLed) await this.#resumeBack()
-      this.#hasLed = true
       if (await this.#isDeaf(this.#live)) return
       for (const live of this.#live) await this.#step(live, this.#live)
       this.#epochs.watch(busyIn(this.#live))
@@ -175,6 +181,13 @@ export class Engine {
       }
       if (!(await store.storeTargets(query, rollout.id, [...steps.values()])))
         throw new Error('another instance carries this rollout out')
+      for (const [kind, name] of [
+        ['ask', askJob],
+        ['back', backJob],
+      ] as const) {
+        const told = actions.flatMap((action) => (action.do === kind ? [action.target.serial] : []))
+        await this.#put(name, rollout.id, told, query)
+      }
     })
     for (const { now } of steps.values()) targets.set(now.serial, now)
     const isEnd = actions.some((action) => action.do === 'wave' || action.do === 'end')
@@ -211,9 +224,7 @@ export class Engine {
   #act(rollout: store.StoredRollout, action: Action): void {
     const { plan, id } = rollout
     const by = `rollout ${id}`
-    if (action.do === 'ask') void this.#ask(rollout, action.target)
-    else if (action.do === 'back') void this.#back(rollout, action.target)
-    else if (action.do === 'end')
+    if (action.do === 'end')
       this.#fleet.record({
         serial: '',
         kind: 'rollout',
@@ -229,99 +240,92 @@ export class Engine {
     }
   }
 
-  async #ask({ id, plan: { what } }: store.StoredRollout, target: Target): Promise<void> {
-    const { serial } = target
+  // ── jobs ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  async #put(kind: string, id: number, serials: readonly string[], query: FleetQuery): Promise<void> {
+    if (serials.length === 0) return
+    const jobs = serials.map((serial) => ({ key: keyOf(id, serial) }))
+    await this.#ctx.services.use(fleetJobs).put(kind, jobs, query)
+  }
+
+  /** @returns undefined: there is no such rollout or target any more */
+  async #targetOf(key: string): Promise<{ rollout: store.StoredRollout; target: Target } | undefined> {
+    const [id, serial = ''] = key.split(' ')
+    const rollout = await store.rollout(this.#database, Number(id))
+    const target = await store.targetOf(this.#database, Number(id), serial)
+    return rollout && target && { rollout, target }
+  }
+
+  async #ask(key: string, end: JobEnd): Promise<void> {
+    const found = await this.#targetOf(key)
+    if (found?.target.state !== 'asked') return void (await end())
+    const { id, plan } = found.rollout
+    const { serial } = found.target
     const by = `rollout ${id}`
     try {
-      if ('image' in what) {
-        await this.#fleet.command(serial, `firmware=${what.image}`, by)
-        return
-      }
-      const { result, errors = [], leftover } = await this.#fleet.change(serial, what.change, by)
-      const unknown = Object.keys(leftover)
-      const trouble =
-        result !== 'ok'
-          ? `the station refuses the change: ${errors.map(({ message }) => message).join('; ') || result}`
-          : unknown.length > 0
-            ? `the station does not know ${unknown.join(', ')}`
-            : ''
-      this.#answers.set(`${id} ${serial}`, { id, target, trouble, isChanged: result === 'ok' })
+      if ('image' in plan.what) {
+        await this.#fleet.command(serial, `firmware=${plan.what.image}`, by)
+        await end()
+      } else await this.#answered(id, serial, await this.#fleet.change(serial, plan.what.change, by), end)
     } catch (error) {
-      // It is told again after a minute.
       this.#ctx.log.info({ serial, rollout: id, err: error }, 'a station of a rollout did not answer')
     }
   }
 
-  /** Answers to changes, also if another instance leads meanwhile: the next step begins from what is stored. */
-  async #storeAnswers(): Promise<void> {
-    for (const [key, answer] of this.#answers) {
-      await this.#answered(answer)
-      this.#answers.delete(key)
-    }
-  }
-
-  async #answered({ id, target, trouble, isChanged }: Answer): Promise<void> {
-    const now: Target = {
-      ...target,
-      state: trouble ? 'failed' : 'proving',
-      // Without a change there is nothing to go back to.
-      ...(!isChanged && { before: undefined }),
-      reason: [...trouble].slice(0, 300).join(''),
-      since_s: this.#now_s,
-    }
-    const isStored = await store.storeTargets(this.#database.query, id, [{ before: target, now }])
-    if (!isStored) return
+  /** The answer is stored with the end of the job: a station is not told again because the database was away. */
+  async #answered(id: number, serial: string, answer: ChangeResult, end: JobEnd): Promise<void> {
+    const { result, errors = [], leftover } = answer
+    const unknown = Object.keys(leftover)
+    const isChanged = result === 'ok'
+    const trouble = !isChanged
+      ? `the station refuses the change: ${errors.map(({ message }) => message).join('; ') || result}`
+      : unknown.length > 0
+        ? `the station does not know ${unknown.join(', ')}`
+        : ''
+    let stored: Target | undefined
+    await end(undefined, async (query) => {
+      stored = undefined
+      const before = await store.targetOf({ query }, id, serial)
+      if (before?.state !== 'asked') return
+      const now: Target = {
+        ...before,
+        state: trouble ? 'failed' : 'proving',
+        // Without a change there is nothing to go back to.
+        ...(!isChanged && { before: undefined }),
+        reason: [...trouble].slice(0, 300).join(''),
+        since_s: this.#now_s,
+      }
+      if (!(await store.storeTargets(query, id, [{ before, now }]))) return
+      if (trouble && isChanged) await this.#put(backJob, id, [serial], query)
+      stored = now
+    })
+    if (!stored) return
     if (!this.#database.leads) await this.#database.notify(channel, String(id))
-    this.#live?.find(({ rollout }) => rollout.id === id)?.targets.set(now.serial, now)
-    this.#fleet.ask(now.serial)
-    if (trouble && isChanged) await this.#backAgain(id, now.serial, 0)
+    this.#live?.find(({ rollout }) => rollout.id === id)?.targets.set(serial, stored)
+    this.#fleet.ask(serial)
   }
 
-  /** Best effort: a station that cannot be reached is as its own trial leaves it. */
-  async #back({ id, plan: { what } }: store.StoredRollout, { serial }: Target, attempt = 0): Promise<void> {
+  /** Best effort: a station that cannot be reached is as its own trial leaves it. One that has gone back already is told nothing new. */
+  async #back(key: string, end: JobEnd): Promise<void> {
+    const found = await this.#targetOf(key)
+    // Meanwhile another rollout may change it, maybe to the same version.
+    const isTaken = found && busyIn(this.#live).has(found.target.serial)
+    if (!found || isTaken || (found.target.state !== 'failed' && found.target.state !== 'undone'))
+      return void (await end())
+    const { id, plan } = found.rollout
+    const { serial } = found.target
     const by = `rollout ${id}`
     try {
-      if ('image' in what) {
+      if ('image' in plan.what) {
         // Not yet, as far as is known: it may have it in a minute, and is only on trial then.
-        if (this.#fleet.station(serial)?.version !== what.version) throw new Error('it does not have the image')
+        if (this.#fleet.station(serial)?.version !== plan.what.version) throw new Error('it does not have the image')
         await this.#fleet.command(serial, 'ota-revert', by)
-      } else if (what.back) await this.#fleet.change(serial, what.back, by)
-    } catch {
-      this.#backLater(id, serial, attempt)
-    }
-  }
-
-  #backLater(id: number, serial: string, attempt: number): void {
-    const wait_ms = backAgain_ms[attempt]
-    if (wait_ms !== undefined) this.#ctx.timers.after(wait_ms, () => this.#backAgain(id, serial, attempt + 1))
-  }
-
-  /** The instance that led before may have ended before it told them; those that have gone back already are told nothing new. */
-  async #resumeBack(): Promise<void> {
-    const since_s = (this.#ctx.clock.now() - backAgain_ms.reduce((sum, wait_ms) => sum + wait_ms, 0)) / 1_000
-    const [first_ms = 0] = backAgain_ms
-    const sent = await store.sentBack(this.#database, Math.floor(since_s))
-    // One after the other: there may be thousands.
-    this.#ctx.timers.after(first_ms, async () => {
-      for (const { id, serial } of sent) await this.#backAgain(id, serial, 1)
-    })
-  }
-
-  async #backAgain(id: number, serial: string, attempt: number): Promise<void> {
-    try {
-      const rollout = await store.rollout(this.#database, id)
-      const target = await store.targetOf(this.#database, id, serial)
-      // Meanwhile another rollout may change it, maybe to the same version.
-      const isTaken = busyIn(this.#live).has(serial)
-      if (rollout && target && !isTaken && (target.state === 'failed' || target.state === 'undone'))
-        await this.#back(rollout, target, attempt)
+      } else if (plan.what.back) await this.#fleet.change(serial, plan.what.back, by)
     } catch (error) {
-      this.#ctx.log.debug(
-        { serial, rollout: id, err: error },
-        'a station is told to go back later: the database is away',
-      )
-      this.#backLater(id, serial, attempt)
+      this.#ctx.log.debug({ serial, rollout: id, err: error }, 'a station is told to go back later')
+      return
     }
+    await end()
   }
 }
 

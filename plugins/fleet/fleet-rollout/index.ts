@@ -1,5 +1,5 @@
 import { definePlugin } from 'rtk-base/plugin'
-import { fleet, fleetAccess, fleetBroker, fleetDatabase } from 'rtk-base/services'
+import { fleet, fleetAccess, fleetBroker, fleetDatabase, fleetJobs } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { Engine } from './engine.js'
 import { rolloutRoutes } from './routes.js'
@@ -9,7 +9,7 @@ export default definePlugin({
   name: 'fleet-rollout',
   version: '1.0.0',
   api: '^1.0.0',
-  needs: [fleetBroker, fleetDatabase, fleetAccess, fleet],
+  needs: [fleetBroker, fleetDatabase, fleetJobs, fleetAccess, fleet],
   options: Type.Object(
     {
       retention_days: Type.Integer({

@@ -25,9 +25,7 @@ export const tables = [
      well timestamptz not null default 'epoch',
      before jsonb,
      primary key (rollout, serial));
-   create index fleet_rollout_target_state on fleet_rollout_target (rollout, state, wave, serial);
-   create index fleet_rollout_target_back on fleet_rollout_target (since)
-     where state in ('failed', 'undone') and before is not null`,
+   create index fleet_rollout_target_state on fleet_rollout_target (rollout, state, wave, serial)`,
 ]
 
 export interface StoredRollout extends Rollout {
@@ -131,7 +129,11 @@ export async function targetsOf({ query }: Database, id: number): Promise<Target
   return rows.map(asTarget)
 }
 
-export async function targetOf({ query }: Database, id: number, serial: string): Promise<Target | undefined> {
+export async function targetOf(
+  { query }: Pick<Database, 'query'>,
+  id: number,
+  serial: string,
+): Promise<Target | undefined> {
   const [row] = await query<TargetRow>(
     `select ${targetColumns} from fleet_rollout_target where rollout = $1 and serial = $2`,
     [id, serial],
@@ -168,15 +170,6 @@ export async function targetPage(
     [id, state, after.wave, after.serial, most],
   )
   return rows.map(asTarget)
-}
-
-/** Stations that were told to go back since then, each by its newest rollout. @param since_s UTC seconds */
-export async function sentBack({ query }: Database, since_s: number): Promise<{ id: number; serial: string }[]> {
-  return query<{ id: number; serial: string }>(
-    `select distinct on (serial) rollout as id, serial from fleet_rollout_target
-     where state in ('failed', 'undone') and before is not null and since > to_timestamp($1) order by serial, rollout desc limit 10000`,
-    [since_s],
-  )
 }
 
 /** Rollouts that ended this long ago are deleted with their targets. */

@@ -1,12 +1,13 @@
 import { join } from 'node:path'
 import { disk, readPlainSync } from 'rtk-base/files'
 import { definePlugin, RtkError } from 'rtk-base/plugin'
-import { accounts, embeddedBroker, fleetAccess, fleetBroker, fleetDatabase } from 'rtk-base/services'
+import { accounts, embeddedBroker, fleetAccess, fleetBroker, fleetDatabase, fleetJobs } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { BrokerLink, type BrokerTarget } from './broker/broker-link.js'
 import { Database } from './database/database.js'
 import { openEmbedded } from './database/embedded.js'
 import { openPostgres } from './database/postgres.js'
+import { Jobs } from './jobs.js'
 import { People } from './people.js'
 import { accessOf, peopleRoutes } from './people-routes.js'
 
@@ -44,7 +45,7 @@ export default definePlugin({
   name: 'fleet',
   version: '1.0.0',
   api: '^1.0.0',
-  provides: [fleetBroker, fleetDatabase, fleetAccess, accounts],
+  provides: [fleetBroker, fleetDatabase, fleetJobs, fleetAccess, accounts],
   options: Options,
 
   setup(ctx, options) {
@@ -80,9 +81,11 @@ export default definePlugin({
         return databaseUrl() && isThere ? openEmbedded(embedded(), { notified() {}, ended() {} }, ctx.clock) : undefined
       },
     )
+    const jobs = new Jobs(ctx, database)
     const people = new People(ctx, database)
     ctx.services.provide(fleetBroker, broker)
     ctx.services.provide(fleetDatabase, database)
+    ctx.services.provide(fleetJobs, jobs)
     ctx.services.provide(accounts, people)
     const access = accessOf(people)
     ctx.services.provide(fleetAccess, access)
@@ -96,11 +99,12 @@ export default definePlugin({
         gauge.set(database.connected ? 1 : 0, { to: 'database' })
       },
     })
-    return { broker, database, people }
+    return { broker, database, jobs, people }
   },
 
-  start(_ctx, _handoff, { broker, database, people }) {
+  start(_ctx, _handoff, { broker, database, jobs, people }) {
     database.start()
+    jobs.start()
     broker.start()
     void people.start()
   },

@@ -20,8 +20,8 @@ export interface Postgres {
   /** What a fleet takes as its option `database`. */
   url(database?: string): string
   query<R extends object>(sql: string, database?: string): Promise<R[]>
-  /** Makes an empty database. @returns its URL */
-  create(database: string): Promise<string>
+  /** Makes an empty database. @param speed of its clock @returns its URL */
+  create(database: string, speed?: number): Promise<string>
   /** Ends the server (SIGKILL, or the given signal) and waits for that. */
   stop(signal?: NodeJS.Signals): Promise<void>
   /** On the same data. */
@@ -36,6 +36,19 @@ export function postgresPrograms(): string | undefined {
   } catch {
     return undefined
   }
+}
+
+/** `now()` of a schema that is found before the server's own, for instances whose clocks are as fast. */
+async function haveOwnClock(query: Postgres['query'], database: string, speed: number): Promise<void> {
+  const began = 'select extract(epoch from clock_timestamp()) as s'
+  const [row] = await query<{ s: string }>(began, database)
+  await query('create schema clock', database)
+  await query(
+    `create function clock.now() returns timestamptz language sql stable as
+     $$ select to_timestamp(${row?.s}) + ${speed} * (pg_catalog.now() - to_timestamp(${row?.s})) $$`,
+    database,
+  )
+  await query(`alter database ${database} set search_path = public, clock, pg_catalog`)
 }
 
 /**
@@ -101,8 +114,9 @@ export async function startPostgres(options: readonly string[] = []): Promise<Po
     url,
     query,
     start,
-    async create(database) {
+    async create(database, speed = 1) {
       await query(`create database ${database}`)
+      if (speed !== 1) await haveOwnClock(query, database, speed)
       return url(database)
     },
     async stop(signal = 'SIGKILL') {

@@ -3,6 +3,7 @@ import { createPrivateKey, sign, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { PGlite } from '@electric-sql/pglite'
 import type { Test } from 'tap'
+import { Jobs } from '../../../plugins/fleet/fleet/jobs.js'
 import fleetCaster from '../../../plugins/fleet/fleet-caster/index.js'
 import httpApi from '../../../plugins/page/http-api/index.js'
 import ntripCaster from '../../../plugins/rtcm/ntrip-caster/index.js'
@@ -20,6 +21,7 @@ import {
   fleetAccess,
   fleetBroker,
   fleetDatabase,
+  fleetJobs,
   fleetRovers,
 } from '../../../schemas/services.js'
 import { createTestStation, ManualClock, probe, until } from '../../harness/index.js'
@@ -97,6 +99,17 @@ export class FakeFleet {
     for (const takes of this.listeners.values()) for (const take of takes) take(undefined)
   }
 
+  async #query(on: Pick<PGlite, 'query'>, sql: string, values?: readonly unknown[]): Promise<unknown[]> {
+    const isFailing = this.fails !== '' && sql.includes(this.fails)
+    if (isFailing) this.failed += 1
+    if (this.isDown || isFailing) throw unavailable('the database is down')
+    if (this.held && sql.includes(this.held.text)) {
+      this.held.waiting += 1
+      await this.held.until
+    }
+    return (await on.query(sql, values as unknown[])).rows
+  }
+
   /** The providers of one instance. */
   plugin({ leads = true } = {}): AnyPlugin {
     const shared = this
@@ -104,7 +117,7 @@ export class FakeFleet {
       name: 'fake-fleet',
       version: '1.0.0',
       api: '^1.0.0',
-      provides: [fleetBroker, fleetDatabase, fleet, fleetAccess],
+      provides: [fleetBroker, fleetDatabase, fleetJobs, fleet, fleetAccess],
       setup(ctx) {
         const changes = ctx.event<Change>()
         const never = ctx.event<never>().on
@@ -117,17 +130,11 @@ export class FakeFleet {
           get connected() {
             return !shared.isDown
           },
-          query: async (sql, values) => {
-            const isFailing = shared.fails !== '' && sql.includes(shared.fails)
-            if (isFailing) shared.failed += 1
-            if (shared.isDown || isFailing) throw unavailable('the database is down')
-            if (shared.held && sql.includes(shared.held.text)) {
-              shared.held.waiting += 1
-              await shared.held.until
-            }
-            return (await shared.#database.query(sql, values as unknown[])).rows as never
-          },
-          transaction: async (work) => work(database.query),
+          query: (sql, values) => shared.#query(shared.#database, sql, values) as never,
+          transaction: (work) =>
+            shared.#database.transaction((inside) =>
+              work((sql, values) => shared.#query(inside, sql, values) as never),
+            ),
           async now_s() {
             await database.query('select 1')
             return shared.clock.now() / 1_000
@@ -169,6 +176,8 @@ export class FakeFleet {
         }
         ctx.services.provide(fleetBroker, broker)
         ctx.services.provide(fleetDatabase, database)
+        const jobs = new Jobs(ctx, database)
+        ctx.services.provide(fleetJobs, jobs)
         ctx.services.provide(fleet, {
           stations: () => shared.stations.values(),
           get size() {
@@ -200,7 +209,9 @@ export class FakeFleet {
             return 'anna'
           },
         })
+        return jobs
       },
+      start: (_ctx, _handoff, jobs) => jobs.start(),
     }) as AnyPlugin
   }
 }

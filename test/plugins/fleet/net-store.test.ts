@@ -1,10 +1,11 @@
 /** What the net stores: daily medians, retention, pairs and their leases. */
 import t from 'tap'
+import { Jobs, tables as jobTables } from '../../../plugins/fleet/fleet/jobs.js'
 import { storeBases, storedBases } from '../../../plugins/fleet/fleet-net/judgement/base-store.js'
 import { deleteOld, storeDays } from '../../../plugins/fleet/fleet-net/judgement/days.js'
 import { storePairs } from '../../../plugins/fleet/fleet-net/pairs/pair-store.js'
 import { SettledPlaces, settle_ms } from '../../../plugins/fleet/fleet-net/pairs/settled.js'
-import { claim, finish, vectorsSince } from '../../../plugins/fleet/fleet-net/store/store.js'
+import { vectorsSince } from '../../../plugins/fleet/fleet-net/store/store.js'
 import { tables } from '../../../plugins/fleet/fleet-net/store/tables.js'
 import { median } from '../../../runtime/lib/gnss/index.js'
 import { Random } from '../../../runtime/lib/simulation/index.js'
@@ -140,23 +141,6 @@ t.test('retention', async (t) => {
   t.equal((await days()).length, 2 * 32, 'and no more than are too old')
 })
 
-t.test('leases of the future', async (t) => {
-  const now_s = midnight_s + 40_000
-  const wrong_s = now_s + 400 * day_s
-  await query(
-    `insert into fleet_net_pair (one, other, cell, due, leased_until, leased_by) values
-     ('A', 'late', 1, to_timestamp($2), 'epoch', ''), ('A', 'leased', 2, to_timestamp($1), to_timestamp($2), 'gone'),
-     ('A', 'due', 3, to_timestamp($1), 'epoch', ''), ('A', 'later', 4, to_timestamp($1 + 3600), 'epoch', ''),
-     ('A', 'busy', 5, to_timestamp($1), to_timestamp($1 + 3600), 'here')`,
-    [now_s - 10, wrong_s],
-  )
-  const take = { by: 'me', most: 10, now_s, until_s: now_s + 3_600 }
-  const others = async () =>
-    (await claim(database, take)).map(({ other }) => other).sort((one, next) => (one < next ? -1 : 1))
-  t.strictSame(await others(), ['due', 'late', 'leased'], 'counts as past')
-  t.strictSame(await others(), [])
-})
-
 t.test('vectors and judgements are read in steps, in order', async (t) => {
   const now_s = midnight_s
   // Thousands of one time, and not in the order of their numbers.
@@ -198,25 +182,22 @@ t.test('vectors and judgements are read in steps, in order', async (t) => {
   t.equal(pauses, 2)
 })
 
-t.test('a pair that is not wanted any more', async (t) => {
+t.test('a pair that is not wanted any more is deleted, with its job', async (t) => {
+  for (const step of jobTables) await glite.exec(step)
   const pair = (other: string) => ({ one: 'A', other, cell: 1 })
+  const jobs = new Jobs({} as never, { ...database, notify: async () => {} } as never)
+  const transaction = <T>(work: (inside: typeof query) => Promise<T>) => work(query)
   const stored = async () =>
-    (await query<{ other: string }>('select other from fleet_net_pair order by other')).map(({ other }) => other)
-  const now_s = midnight_s
-  const take = (t_s: number) => claim(database, { by: 'me', most: 10, now_s: t_s, until_s: t_s + 4_000 })
-  t.equal(await storePairs(database, [pair('B'), pair('C')], now_s), 0)
-  t.equal((await take(now_s)).length, 2)
-  t.equal(await storePairs(database, [pair('C')], now_s + 60), 1)
-  t.strictSame(await stored(), ['B', 'C'])
-  const done = { by: 'me', now_s: now_s + 3_600, due_s: now_s + 3_600 }
-  t.equal(await finish(database, pair('B'), { status: 'none', reason: '' }, done), true, 'its window is stored')
-  t.strictSame(await take(now_s + 3_601), [], 'it is not compared again')
-  await storePairs(database, [pair('B'), pair('C')], now_s + 3_630)
-  t.equal((await take(now_s + 3_631)).length, 1, 'it is wanted again')
-  t.equal(await storePairs(database, [pair('C')], now_s + 3_640), 1)
-  t.equal(await storePairs(database, [pair('C')], now_s + 3_640 + 7_000), 1, 'its lease ended less than an hour ago')
-  t.equal(await storePairs(database, [pair('C')], now_s + 3_640 + 7_600), 0)
-  t.strictSame(await stored(), ['C'])
+    (await query<{ key: string }>(`select one || ' ' || other as key from fleet_net_pair order by other`)).map(
+      ({ key }) => key,
+    )
+  const due = async () => (await query<{ key: string }>('select key from fleet_job order by key')).map(({ key }) => key)
+  for (const others of [['B', 'C'], ['C'], ['B', 'C', 'D'], []]) {
+    await storePairs({ query, transaction }, jobs, others.map(pair))
+    const keys = others.map((other) => `A ${other}`)
+    t.strictSame(await stored(), keys)
+    t.strictSame(await due(), keys)
+  }
 })
 
 t.test('the position that counts for the pairs', async (t) => {

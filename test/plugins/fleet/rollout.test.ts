@@ -224,35 +224,41 @@ t.test('a change: refused, unknown, without an answer, and taken back', async (t
   t.match(await end({ change: { 'udp-port': 2_103 } }), { rollout: { state: 'done' } })
 })
 
-t.test('stations that were told to go back are told again, although the database is away for a moment', async (t) => {
-  const database = await openDatabase()
-  t.teardown(() => database.close())
-  const shared = new FakeFleet(database)
-  const plugins = () => ({
-    'fake-fleet': shared.plugin(),
-    'http-api': httpApi as AnyPlugin,
-    'fleet-rollout': fleetRollout as AnyPlugin,
-  })
-  const station = await createTestStation({ clock: shared.clock, plugins: plugins() })
-  t.teardown(() => station.stop())
-  const query = (sql: string, values: unknown[] = []) => database.query(sql, values)
-  const isMade = async () => (await query(`select to_regclass('fleet_rollout_target') as made`)).rows
-  await drive(shared.clock, async () => JSON.stringify(await isMade()).includes('target'), 'the tables')
-  const what = { change: { 'udp-port': 1 }, back: { 'udp-port': 2 } }
-  await query(`insert into fleet_rollout (plan, state, actor, ended) values ($1, 'stopped', 'anna', now())`, [
-    JSON.stringify({ name: 'r', what }),
-  ])
-  const now_s = shared.clock.now() / 1_000
-  for (const serial of ['S1', 'S2'])
+t.test(
+  'stations that have to go back are told by the next instance, although the database is away for a moment',
+  async (t) => {
+    const database = await openDatabase()
+    t.teardown(() => database.close())
+    const shared = new FakeFleet(database)
+    const plugins = () => ({
+      'fake-fleet': shared.plugin(),
+      'http-api': httpApi as AnyPlugin,
+      'fleet-rollout': fleetRollout as AnyPlugin,
+    })
+    const station = await createTestStation({ clock: shared.clock, plugins: plugins() })
+    t.teardown(() => station.stop())
+    const query = (sql: string, values: unknown[] = []) => database.query(sql, values)
+    const isMade = async () => (await query(`select to_regclass('fleet_rollout_target') as made`)).rows
+    await drive(shared.clock, async () => JSON.stringify(await isMade()).includes('target'), 'the tables')
+    const what = { change: { 'udp-port': 1 }, back: { 'udp-port': 2 } }
+    await query(`insert into fleet_rollout (plan, state, actor, ended) values ($1, 'stopped', 'anna', now())`, [
+      JSON.stringify({ name: 'r', what }),
+    ])
+    const now_s = shared.clock.now() / 1_000
+    for (const serial of ['S1', 'S2'])
+      await query(
+        `insert into fleet_rollout_target (rollout, serial, wave, state, before, since) values (1, $1, 0, 'undone', '{}', to_timestamp($2))`,
+        [serial, now_s],
+      )
     await query(
-      `insert into fleet_rollout_target (rollout, serial, wave, state, before, since) values (1, $1, 0, 'undone', '{}', to_timestamp($2))`,
-      [serial, now_s],
+      `insert into fleet_job (kind, key, run_at) select 'rollout-back', '1 S' || n, now() from generate_series(1, 2) as n`,
     )
-  await station.reload('fleet-rollout')
-  shared.fails = 'from fleet_rollout where id'
-  await drive(shared.clock, () => shared.failed > 0, 'it is asked in vain', 1_000)
-  t.strictSame(shared.changed, [])
-  shared.fails = ''
-  await drive(shared.clock, () => shared.changed.length > 1, 'both are told', 10_000)
-  t.strictSame(new Set(shared.changed), new Set(['S1', 'S2']))
-})
+    await station.reload('fleet-rollout')
+    shared.fails = 'from fleet_rollout where id'
+    await drive(shared.clock, () => shared.failed > 0, 'it is asked in vain', 1_000)
+    t.strictSame(shared.changed, [])
+    shared.fails = ''
+    await drive(shared.clock, () => shared.changed.length > 1, 'both are told', 10_000)
+    t.strictSame(new Set(shared.changed), new Set(['S1', 'S2']))
+  },
+)

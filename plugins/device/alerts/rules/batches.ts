@@ -49,7 +49,7 @@ export const Overflow = Type.Object({
 })
 export type Overflow = Type.Static<typeof Overflow>
 
-/** Of the notices of the last hour. */
+/** The times of the notices of the last hour. */
 export const SentTimes = Type.Object({ sent_ms: Type.Array(Type.Number(), { maxItems: 1_000 }) })
 
 export const StoredBatches = Type.Object({

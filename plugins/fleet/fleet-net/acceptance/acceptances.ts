@@ -1,12 +1,13 @@
 import { inSteps } from 'rtk-base/baseline'
 import { type PluginContext, RtkError } from 'rtk-base/plugin'
-import { type Ecef, type FleetDatabase, fleet, fleetDatabase } from 'rtk-base/services'
+import { type Ecef, type FleetDatabase, fleet, fleetDatabase, fleetJobs } from 'rtk-base/services'
 import { probableCause, rangedOf } from '../judgement/cause.js'
 import { referenceOf } from '../judgement/reference.js'
 import { judgeRegions } from '../judgement/regions.js'
 import { unjudged } from '../judgement/step.js'
 import { announcedVectors, isAnnounced, netVectors, pause } from '../judgement/vectors.js'
 import type { Settings } from '../options.js'
+import { keyOf, pairJob } from '../pairs/pair-store.js'
 import * as store from '../store/store.js'
 import { type Evidence, evidenceOf } from './evidence.js'
 import { type Outcome, outcomeOf } from './outcome.js'
@@ -150,10 +151,14 @@ export class Acceptances {
       )
       for (const row of rows) await this.#step(acceptanceOf(row))
       const running = rows.map(({ serial }) => serial)
-      await this.#database.query(
-        'update fleet_net_pair set first = not first where first <> (one = any($1) or other = any($1))',
-        [running],
-      )
+      const pairs =
+        running.length === 0
+          ? []
+          : await this.#database.query<store.Pair>(
+              'select one, other from fleet_net_pair where one = any($1) or other = any($1)',
+              [running],
+            )
+      await this.#ctx.services.use(fleetJobs).prefer(pairJob, pairs.map(keyOf))
     } catch (error) {
       this.#ctx.log.warn({ err: error }, 'acceptance tests could not be read or stored: it is tried again in a minute')
     } finally {

@@ -1,52 +1,49 @@
-/** From the pairs that are wanted to the table of pairs. */
-import type { FleetDatabase } from 'rtk-base/services'
+/** From the pairs that are wanted to the table of pairs, and to the jobs that compare them. */
+import type { FleetDatabase, FleetJobs } from 'rtk-base/services'
 import type { NetPair } from './pairs.js'
 
-type Database = Pick<FleetDatabase, 'query'>
+/** Kind of the jobs: one for each pair, again and again. */
+export const pairJob = 'fleet-net-pair'
 const rowsAtOnce = 5_000
-/** A pair that is not wanted any more is kept this long after its lease: it may come back. */
-const keep_s = 3_600
-/** A time later than this was stored with a wrong clock. */
-const farthest_s = 86_400
 
-const keyOf = ({ one, other }: Pick<NetPair, 'one' | 'other'>) => `${one} ${other}`
+/** Serial numbers have no blank. */
+export const keyOf = ({ one, other }: Pick<NetPair, 'one' | 'other'>) => `${one} ${other}`
 
-/**
- * Pairs that are not wanted any more are not compared again. They are deleted an hour after their lease has ended, so a window that has
- * begun still has its vector.
- * @returns number of those that are not deleted yet
- */
-export async function storePairs({ query }: Database, wanted: readonly NetPair[], now_s: number): Promise<number> {
-  const known = await query<{ one: string; other: string; gone: Date | null }>(
-    'select one, other, gone from fleet_net_pair',
-  )
-  const isGone = new Map(known.map((pair) => [keyOf(pair), pair.gone !== null]))
+/** Pairs that are not wanted any more are deleted: a window of them that has begun is not stored. */
+export async function storePairs(
+  { query, transaction }: Pick<FleetDatabase, 'query' | 'transaction'>,
+  jobs: Pick<FleetJobs, 'put' | 'drop'>,
+  wanted: readonly NetPair[],
+): Promise<void> {
+  const known = await query<{ one: string; other: string }>('select one, other from fleet_net_pair')
+  const isKnown = new Set(known.map(keyOf))
   const isWanted = new Set(wanted.map(keyOf))
-  const added = wanted.filter((pair) => isGone.get(keyOf(pair)) !== false)
-  const gone = known.filter((pair) => pair.gone === null && !isWanted.has(keyOf(pair)))
-  for (let at = 0; at < added.length; at += rowsAtOnce)
-    await query(
-      `insert into fleet_net_pair (one, other, cell, due)
-       select one, other, cell, to_timestamp($2) from jsonb_to_recordset($1::jsonb) as row (one text, other text, cell bigint)
-       on conflict (one, other) do update set gone = null`,
-      [JSON.stringify(added.slice(at, at + rowsAtOnce)), now_s],
-    )
+  const added = wanted.filter((pair) => !isKnown.has(keyOf(pair)))
+  const gone = known.filter((pair) => !isWanted.has(keyOf(pair)))
+  for (let at = 0; at < added.length; at += rowsAtOnce) {
+    const some = added.slice(at, at + rowsAtOnce)
+    await transaction(async (inside) => {
+      await inside(
+        `insert into fleet_net_pair (one, other) select one, other from jsonb_to_recordset($1::jsonb) as row (one text, other text)
+         on conflict (one, other) do nothing`,
+        [JSON.stringify(some)],
+      )
+      await jobs.put(
+        pairJob,
+        some.map((pair) => ({ key: keyOf(pair), place: pair.cell })),
+        inside,
+      )
+    })
+  }
   for (let at = 0; at < gone.length; at += rowsAtOnce) {
     const some = gone.slice(at, at + rowsAtOnce)
-    await query(
-      `update fleet_net_pair set gone = to_timestamp($3) from unnest($1::text[], $2::text[]) as row (one, other)
-       where fleet_net_pair.one = row.one and fleet_net_pair.other = row.other`,
-      [some.map(({ one }) => one), some.map(({ other }) => other), now_s],
-    )
+    await transaction(async (inside) => {
+      await inside(
+        `delete from fleet_net_pair using unnest($1::text[], $2::text[]) as row (one, other)
+         where fleet_net_pair.one = row.one and fleet_net_pair.other = row.other`,
+        [some.map(({ one }) => one), some.map(({ other }) => other)],
+      )
+      await jobs.drop(pairJob, some.map(keyOf), inside)
+    })
   }
-  await query(
-    `delete from fleet_net_pair
-     where (gone < to_timestamp($1) or gone > to_timestamp($2))
-       and (leased_until < to_timestamp($1) or leased_until > to_timestamp($2))`,
-    [now_s - keep_s, now_s + farthest_s],
-  )
-  const [row] = await query<{ count: number }>(
-    'select count(*)::int as count from fleet_net_pair where gone is not null',
-  )
-  return row?.count ?? 0
 }

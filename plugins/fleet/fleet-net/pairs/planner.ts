@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { inSteps } from 'rtk-base/baseline'
 import type { PluginContext } from 'rtk-base/plugin'
-import { type FleetDatabase, type FleetStation, fleet, fleetDatabase } from 'rtk-base/services'
+import { type FleetDatabase, type FleetStation, fleet, fleetDatabase, fleetJobs } from 'rtk-base/services'
 import { storePairs } from './pair-store.js'
 import { pairsOf } from './pairs.js'
 import { SettledPlaces } from './settled.js'
@@ -75,12 +75,12 @@ export class Planner {
       const wanted = await inSteps(pairsOf(places, this.#reach_km), () => setImmediate())
       // Another instance may lead by now.
       if (!database.leads) return
-      const gone = await storePairs(database, wanted, this.#ctx.clock.now() / 1_000)
+      await storePairs(database, this.#ctx.services.use(fleetJobs), wanted)
       if (wanted.length > 0) {
         this.#hasPlanned = true
         this.#next_ms = now_ms + again_ms
       }
-      if (isSettling || gone > 0) this.#soon(again_ms)
+      if (isSettling) this.#soon(again_ms)
     } catch (error) {
       this.#ctx.log.warn({ err: error }, 'the pairs of the net could not be stored: it is tried again in 30 s')
       this.#soon(retry_ms)

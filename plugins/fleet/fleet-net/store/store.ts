@@ -3,8 +3,7 @@ import type { Ecef, FleetDatabase } from 'rtk-base/services'
 
 type Database = Pick<FleetDatabase, 'query'>
 
-/** A pair that this instance compares now. */
-export interface Claimed {
+export interface Pair {
   readonly one: string
   readonly other: string
 }
@@ -34,29 +33,6 @@ export interface StoredVector {
 export const listOf = ({ x, y, z }: Ecef): number[] => [x, y, z]
 export const ecefOf = ([x = 0, y = 0, z = 0]: readonly number[]): Ecef => ({ x, y, z })
 
-/** Nothing is due later, and no lease is longer: a time beyond it was stored with a wrong clock, and counts as past. */
-const farthest_s = 86_400
-
-/**
- * Takes pairs that are due, the oldest hour first, and in it those that are near each other: they share stations.
- * @param until_s when another instance may take them, UTC seconds
- */
-export async function claim(
-  { query }: Database,
-  { by, most, now_s, until_s }: { by: string; most: number; now_s: number; until_s: number },
-): Promise<Claimed[]> {
-  return query<{ one: string; other: string }>(
-    `update fleet_net_pair as pair set leased_by = $1, leased_until = to_timestamp($4)
-     from (select one, other from fleet_net_pair
-           where gone is null and (due <= to_timestamp($3) or due > to_timestamp($5))
-             and (leased_until <= to_timestamp($3) or leased_until > to_timestamp($5))
-           order by first desc, date_trunc('hour', least(due, to_timestamp($3))), cell, one, other limit $2
-           for update skip locked) as free
-     where pair.one = free.one and pair.other = free.other returning pair.one, pair.other`,
-    [by, most, now_s, until_s, now_s + farthest_s],
-  )
-}
-
 export interface Outcome {
   readonly status: 'fixed' | 'float' | 'none'
   readonly reason: string
@@ -64,37 +40,27 @@ export interface Outcome {
   readonly vector?: { readonly found: Baseline; readonly oneArp: Ecef; readonly otherArp: Ecef }
 }
 
-/** @returns false: the lease had ended, and another instance compares the pair: nothing was stored */
+/** Stores what came of a window. */
 export async function finish(
   { query }: Database,
-  { one, other }: Claimed,
+  { one, other }: Pair,
   { status, reason, vector }: Outcome,
-  { by, now_s, due_s }: { by: string; now_s: number; due_s: number },
-): Promise<boolean> {
-  const rows = await query(
-    `update fleet_net_pair set status = $4, reason = $5, tried = to_timestamp($6), due = to_timestamp($7),
-       leased_by = '', leased_until = 'epoch'
-     where one = $1 and other = $2 and leased_by = $3 returning one`,
-    [one, other, by, status, reason, now_s, due_s],
-  )
-  if (rows.length === 0 || !vector) return rows.length > 0
+): Promise<void> {
+  await query('update fleet_net_pair set status = $3, reason = $4, tried = now() where one = $1 and other = $2', [
+    ...[one, other, status, reason],
+  ])
+  if (!vector) return
   const { found, oneArp, otherArp } = vector
   const { displaced, covariance, epochs, satellites, heightDoubt_m } = found
   await query(
     `insert into fleet_net_vector (t, one, other, status, measured, covariance, one_arp, other_arp, one_ranges, other_ranges, epochs, satellites, height_doubt)
-     values (to_timestamp($1), $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+     values (now(), $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
     [
-      ...[now_s, one, other, status, listOf(found.vector), [...covariance], listOf(oneArp), listOf(otherArp)],
+      ...[one, other, status, listOf(found.vector), [...covariance], listOf(oneArp), listOf(otherArp)],
       ...[displaced.from ? listOf(displaced.from) : null, displaced.to ? listOf(displaced.to) : null],
       ...[epochs, satellites, heightDoubt_m],
     ],
   )
-  return true
-}
-
-/** Leases are given up: another instance may take the pairs at once. */
-export async function release({ query }: Database, by: string): Promise<void> {
-  await query(`update fleet_net_pair set leased_by = '', leased_until = 'epoch' where leased_by = $1`, [by])
 }
 
 interface VectorRow {

@@ -3,18 +3,11 @@ export const tables = [
   `create table fleet_net_pair (
      one text not null,
      other text not null,
-     cell bigint not null,
-     due timestamptz not null,
-     first boolean not null default false,
-     leased_until timestamptz not null default 'epoch',
-     leased_by text not null default '',
      tried timestamptz,
      status text not null default '',
      reason text not null default '',
-     gone timestamptz,
      primary key (one, other));
    create index fleet_net_pair_other on fleet_net_pair (other);
-   create index fleet_net_pair_due on fleet_net_pair (due);
    create table fleet_net_vector (
      id bigint generated always as identity primary key,
      t timestamptz not null,

@@ -1,13 +1,11 @@
-import { randomBytes } from 'node:crypto'
-import { setImmediate } from 'node:timers/promises'
-import { baselineInSteps } from 'rtk-base/baseline'
+import type { Baseline, Station } from 'rtk-base/baseline'
 import type { PluginContext } from 'rtk-base/plugin'
-import { type Ecef, type FleetDatabase, fleet, fleetBroker, fleetDatabase } from 'rtk-base/services'
+import { type Ecef, fleet, fleetBroker, fleetJobs, type JobEnd } from 'rtk-base/services'
 import type { Settings } from '../options.js'
+import { pairJob } from '../pairs/pair-store.js'
 import * as store from '../store/store.js'
 import { Listening, type Trouble } from './listening.js'
 
-const look_ms = 10_000
 /** The lease of a pair lasts longer than its window by this, and for each pair that may be computed before it. */
 const patience_s = 900
 const perPair_s = 3
@@ -16,11 +14,10 @@ const leastPart = 0.5
 /** Time between two epochs of a recording. */
 const interval_s = 30
 
-interface Active extends store.Claimed {
-  readonly begun_ms: number
-  readonly end_ms: number
-  /** The positions that the two announce; or why they cannot be compared. */
-  readonly arps: { readonly oneArp: Ecef; readonly otherArp: Ecef } | string
+/** The positions that the two announce. */
+interface Arps {
+  readonly oneArp: Ecef
+  readonly otherArp: Ecef
 }
 
 export interface WindowMetrics {
@@ -28,7 +25,11 @@ export interface WindowMetrics {
   vector(status: string, seconds: number): void
 }
 
-const keyOf = ({ one, other }: store.Claimed) => `${one} ${other}`
+/** Computes vectors. */
+export interface Solver {
+  /** @throws if the RTCM cannot be used */
+  solve(from: Station, to: Station): Promise<Baseline>
+}
 
 /** Words for a person: why there is no vector. */
 const texts: Readonly<Record<Exclude<Trouble, ''>, string>> = {
@@ -45,85 +46,72 @@ export class Windows {
   readonly #ctx: PluginContext
   readonly #settings: Settings
   readonly #metrics: WindowMetrics
-  /** The name of this run: a lease of an earlier one ends by itself. */
-  readonly #by = randomBytes(9).toString('base64url')
-  readonly #active = new Map<string, Active>()
+  readonly #solver: Solver
   readonly #listening = new Map<string, Listening>()
-  #isWorking = false
+  /** Pairs that this instance compares now. */
+  pairs = 0
+  #giveBack = async () => {}
   #isStopped = false
 
-  constructor(ctx: PluginContext, settings: Settings, metrics: WindowMetrics) {
+  constructor(ctx: PluginContext, settings: Settings, metrics: WindowMetrics, solver: Solver) {
     this.#ctx = ctx
     this.#settings = settings
     this.#metrics = metrics
-  }
-
-  get pairs(): number {
-    return this.#active.size
+    this.#solver = solver
   }
 
   /** The tables are there. */
   start(): void {
-    this.#ctx.timers.every(look_ms, () => this.#look())
+    if (this.#isStopped) return
+    const { atOnce } = this.#settings
+    this.#giveBack = this.#ctx.services.use(fleetJobs).work(pairJob, {
+      ...{ atOnce, lease_s: this.#window_s + patience_s + perPair_s * atOnce },
+      mayBegin: () => this.#ctx.services.use(fleetBroker).connected,
+      run: ({ key }, end) => this.#compare(key, end),
+    })
   }
 
   async stop(): Promise<void> {
     this.#isStopped = true
     for (const listening of this.#listening.values()) listening.close()
     this.#listening.clear()
-    this.#active.clear()
-    await this.#release(this.#ctx.services.find(fleetDatabase))
+    await this.#giveBack()
   }
 
-  async #release(database: FleetDatabase | undefined): Promise<void> {
-    // Otherwise the leases end by themselves.
-    if (database?.connected) await store.release(database, this.#by).catch(() => {})
+  get #window_s(): number {
+    return 60 * this.#settings.window_min
   }
 
-  get #now_s(): number {
-    return this.#ctx.clock.now() / 1_000
-  }
-
-  async #look(): Promise<void> {
-    const database = this.#ctx.services.use(fleetDatabase)
-    if (this.#isWorking || this.#isStopped || !database.connected) return
-    this.#isWorking = true
-    try {
-      await this.#finishSome()
-      if (this.#ctx.services.use(fleetBroker).connected) await this.#claim()
-    } catch (error) {
-      if (!this.#isStopped)
-        this.#ctx.log.warn({ err: error }, 'pairs of the net cannot be read or stored: it is tried again in 10 s')
-    } finally {
-      this.#isWorking = false
-    }
-  }
-
-  async #claim(): Promise<void> {
-    const most = this.#settings.atOnce - this.#active.size
-    if (most <= 0) return
-    const window_s = 60 * this.#settings.window_min
-    const now_s = this.#now_s
-    const database = this.#ctx.services.use(fleetDatabase)
-    const claimed = await store.claim(database, {
-      ...{ by: this.#by, most, now_s, until_s: now_s + window_s + patience_s + perPair_s * this.#settings.atOnce },
+  async #compare(key: string, end: JobEnd): Promise<void> {
+    const [one = '', other = ''] = key.split(' ')
+    this.pairs += 1
+    const outcome = await this.#outcomeOf({ one, other }).finally(() => {
+      this.pairs -= 1
     })
-    const begun_ms = this.#ctx.clock.monotonic()
-    // They were claimed after the others were released.
-    if (this.#isStopped) return this.#release(database)
-    // No query in between: if it failed, the rest would stay leased and would not be compared.
-    for (const pair of claimed) {
-      // Its lease ended before its window, as after a step of the clock: it was renewed.
-      if (this.#active.has(keyOf(pair))) continue
-      const arps = this.#arpsOf(pair)
-      const isAbsent = typeof arps === 'string'
-      this.#active.set(keyOf(pair), { ...pair, arps, begun_ms, end_ms: begun_ms + (isAbsent ? 0 : 1_000 * window_s) })
-      if (!isAbsent) for (const serial of [pair.one, pair.other]) this.#listen(serial, window_s)
-    }
+    if (this.#isStopped) return
+    const { every_min, window_min } = this.#settings
+    // The window itself has passed of the time until the next one.
+    const rest_min = Math.max(0, every_min - window_min)
+    await end(60 * (outcome.vector ? rest_min : Math.max(rest_min, window_min / 4)), (query) =>
+      store.finish({ query }, { one, other }, outcome),
+    )
+  }
+
+  async #outcomeOf(pair: store.Pair): Promise<store.Outcome> {
+    const arps = this.#arpsOf(pair)
+    if (typeof arps === 'string') return { status: 'none', reason: arps }
+    const from_ms = this.#ctx.clock.monotonic()
+    const serials = [pair.one, pair.other]
+    for (const serial of serials) this.#listen(serial)
+    // After a stop it never comes, and nobody waits for it.
+    await new Promise<void>((resolve) => this.#ctx.timers.after(1_000 * this.#window_s, resolve))
+    const outcome = await this.#solve(pair, arps, from_ms)
+    for (const serial of serials) this.#leave(serial)
+    return outcome
   }
 
   /** @returns why they cannot be compared, if one of them is absent */
-  #arpsOf({ one, other }: store.Claimed): Active['arps'] {
+  #arpsOf({ one, other }: store.Pair): Arps | string {
     const [oneArp, otherArp] = [one, other].map((serial) => {
       const { arp, online } = this.#ctx.services.use(fleet).station(serial) ?? {}
       if (!arp) return `${serial} is unknown, or announces no position`
@@ -133,9 +121,9 @@ export class Windows {
     return typeof oneArp === 'string' ? oneArp : (otherArp as string)
   }
 
-  #listen(serial: string, window_s: number): void {
+  #listen(serial: string): void {
     const listening =
-      this.#listening.get(serial) ?? new Listening(this.#ctx, serial, window_s, () => this.#metrics.publication())
+      this.#listening.get(serial) ?? new Listening(this.#ctx, serial, this.#window_s, () => this.#metrics.publication())
     listening.users += 1
     this.#listening.set(serial, listening)
   }
@@ -149,35 +137,12 @@ export class Windows {
     this.#listening.delete(serial)
   }
 
-  /** One pair after the other: the processor has other work. */
-  async #finishSome(): Promise<void> {
-    for (const [key, pair] of this.#active) {
-      if (pair.end_ms > this.#ctx.clock.monotonic()) continue
-      const outcome = await this.#solve(pair)
-      if (this.#isStopped) return
-      await this.#finish(pair, outcome)
-      this.#active.delete(key)
-      if (typeof pair.arps !== 'string') for (const serial of [pair.one, pair.other]) this.#leave(serial)
-    }
-  }
-
-  async #finish(pair: store.Claimed, outcome: store.Outcome): Promise<void> {
-    const now_s = this.#now_s
-    // The window itself has passed of the time until the next one.
-    const rest_min = Math.max(0, this.#settings.every_min - this.#settings.window_min)
-    const due_s = outcome.vector
-      ? now_s + 60 * rest_min
-      : now_s + 60 * Math.max(rest_min, this.#settings.window_min / 4)
-    await store.finish(this.#ctx.services.use(fleetDatabase), pair, outcome, { by: this.#by, now_s, due_s })
-  }
-
-  async #solve({ one, other, arps, begun_ms: from_ms }: Active): Promise<store.Outcome> {
-    if (typeof arps === 'string') return { status: 'none', reason: arps }
+  async #solve({ one, other }: store.Pair, arps: Arps, from_ms: number): Promise<store.Outcome> {
     for (const serial of [one, other]) {
       const listening = this.#listening.get(serial)
       const trouble = listening ? listening.troubleSince(from_ms) : 'gone'
       if (trouble) return { status: 'none', reason: `${serial} ${texts[trouble]}` }
-      const least = (leastPart * 60 * this.#settings.window_min) / interval_s
+      const least = (leastPart * this.#window_s) / interval_s
       if ((listening?.recording.epochs ?? 0) < least)
         return { status: 'none', reason: `${serial} sends too little RTCM` }
     }
@@ -185,13 +150,9 @@ export class Windows {
     const { clock } = this.#ctx
     const begun_ms = clock.monotonic()
     try {
-      const found = await baselineInSteps(
+      const found = await this.#solver.solve(
         { arp: arps.oneArp, ...taken(one) },
         { arp: arps.otherArp, ...taken(other) },
-        async () => {
-          await setImmediate()
-          if (this.#isStopped) throw new Error('stopped')
-        },
       )
       this.#metrics.vector(found.status, (clock.monotonic() - begun_ms) / 1_000)
       const { status, reason } = found
