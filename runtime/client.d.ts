@@ -63,6 +63,15 @@ declare module '*.wasm' {
   export default bytes
 }
 
+/**
+ * A program for a `Worker`, bundled with everything that it imports: its URL. For a plugin that runs unbundled, in tests, the program
+ * exports it: `export default import.meta.url`.
+ */
+declare module '*?thread' {
+  const url: string
+  export default url
+}
+
 /** A program for the browser, bundled with everything that it imports. */
 declare module '*?client' {
   const client: import('rtk-base/plugin').ClientBundle

@@ -1,4 +1,4 @@
-/** Non-code imports of a plugin: texts, bytes, and a program for the browser. All of it goes into the bundle. */
+/** Non-code imports of a plugin: texts, bytes, and programs for the browser and for threads. All of it goes into the bundle. */
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { basename, dirname, extname, join, resolve } from 'node:path'
@@ -28,7 +28,7 @@ const contentTypes: Readonly<Record<string, string>> = {
 const textsOfClient = ['.txt', '.md', '.html', '.csv']
 
 /**
- * `import x from './file?bytes'` and `import ui from './ui/main.tsx?client'`.
+ * `import x from './file?bytes'`, `import ui from './ui/main.tsx?client'` and `import url from './thread.js?thread'`.
  * @param inputs gets every file that goes in by one of these ways, absolute
  * @param plugins for the builds of browser bundles
  */
@@ -36,7 +36,7 @@ export function assetPlugin(esbuild: typeof import('esbuild'), inputs: Set<strin
   return {
     name: 'rtk-base-assets',
     setup(build) {
-      for (const kind of ['bytes', 'client']) {
+      for (const kind of ['bytes', 'client', 'thread']) {
         const namespace = `rtk-base-${kind}`
         build.onResolve({ filter: new RegExp(`\\?${kind}$`) }, async ({ path, ...from }) => {
           const file = path.slice(0, path.lastIndexOf('?'))
@@ -51,19 +51,23 @@ export function assetPlugin(esbuild: typeof import('esbuild'), inputs: Set<strin
         inputs.add(path)
         return { contents: await readFile(path), loader: 'binary', watchFiles: [path] }
       })
-      build.onLoad({ filter: /.*/, namespace: 'rtk-base-client' }, async ({ path }) => {
-        inputs.add(path)
-        try {
-          const { contents, files } = await clientModule(esbuild, path, plugins)
-          for (const file of files) inputs.add(file)
-          return { contents, loader: 'js', watchFiles: files }
-        } catch (error) {
-          const { errors } = error as Partial<BuildFailure>
-          if (!errors) throw error
-          const absolute = (location: Location) => ({ ...location, file: resolve(dirname(path), location.file) })
-          return { errors: errors.map(({ text, location }) => ({ text, location: location && absolute(location) })) }
-        }
-      })
+      for (const [kind, moduleOf] of [
+        ['client', clientModule],
+        ['thread', threadModule],
+      ] as const)
+        build.onLoad({ filter: /.*/, namespace: `rtk-base-${kind}` }, async ({ path }) => {
+          inputs.add(path)
+          try {
+            const { contents, files } = await moduleOf(esbuild, path, plugins)
+            for (const file of files) inputs.add(file)
+            return { contents, loader: 'js', watchFiles: files }
+          } catch (error) {
+            const { errors } = error as Partial<BuildFailure>
+            if (!errors) throw error
+            const absolute = (location: Location) => ({ ...location, file: resolve(dirname(path), location.file) })
+            return { errors: errors.map(({ text, location }) => ({ text, location: location && absolute(location) })) }
+          }
+        })
     },
   }
 }
@@ -140,6 +144,38 @@ async function clientModule(
   const bundle = { entry: made?.[0] ?? '', styles: cssBundle ? [cssBundle] : [], files }
   return {
     contents: `import { clientBundle } from 'rtk-base/client-bundle'\nexport default clientBundle(${JSON.stringify(bundle)})\n`,
+    files: Object.keys(metafile.inputs).map((input) => resolve(folder, input)),
+  }
+}
+
+/**
+ * Bundles a program for a thread. @param path of the source, or of what is made from it
+ * @returns a module that exports its `data:` URL by default, and its source files
+ */
+async function threadModule(
+  esbuild: typeof import('esbuild'),
+  path: string,
+  plugins: Plugin[],
+): Promise<{ contents: string; files: string[] }> {
+  const entry = existsSync(path) ? path : path.replace(/\.js$/, '.ts')
+  const folder = dirname(entry)
+  const { outputFiles, metafile } = await esbuild.build({
+    entryPoints: [entry],
+    absWorkingDir: folder,
+    bundle: true,
+    write: false,
+    metafile: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    minify: true,
+    legalComments: 'none',
+    logLevel: 'silent',
+    plugins,
+  })
+  const code = Buffer.from(outputFiles[0]?.contents ?? []).toString('base64')
+  return {
+    contents: `export default 'data:text/javascript;base64,${code}'\n`,
     files: Object.keys(metafile.inputs).map((input) => resolve(folder, input)),
   }
 }

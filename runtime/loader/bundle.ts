@@ -93,7 +93,7 @@ export async function bundle(
       const code = result.outputFiles[0].text
       checkSize(code, entry)
       const inputs = Object.keys(result.metafile.inputs)
-        .filter((input) => !/^rtk-base-(host|bytes|client):/.test(input))
+        .filter((input) => !/^rtk-base-(host|bytes|client|thread):/.test(input))
         .map((input) => resolve(dirname(entry), input))
       const digest = createHash('sha256').update(code).digest('hex')
       return { code, digest, inputs: [...inputs, ...assets] }

@@ -140,7 +140,10 @@ export interface FleetJobKind {
  * with its instance is begun by another one.
  */
 export interface FleetJobs {
-  /** Adds jobs, or gives those that are there another time. @param query of a transaction. Default: a transaction of its own */
+  /**
+   * Adds jobs, or begins those that are there anew: what is under way stores nothing.
+   * @param query of a transaction. Default: a transaction of its own
+   */
   put(kind: string, jobs: readonly NewJob[], query?: FleetQuery): Promise<void>
   /** Removes jobs. What is under way stores nothing. */
   drop(kind: string, keys: readonly string[], query?: FleetQuery): Promise<void>

@@ -1,4 +1,9 @@
-/** The processor that a vector between two stations takes: an hour at 30 s, beside RTKLIB in static mode on the same messages. */
+/**
+ * The processor that a vector between two stations takes: an hour at 30 s, beside RTKLIB in static mode on the same messages. How much of
+ * it holds up the service when threads compute.
+ */
+import { BaselineThreads } from '../../plugins/fleet/fleet-net/threads/threads.js'
+import type { Station } from '../../runtime/lib/baseline/index.js'
 import { roughness, Streams } from '../harness/baseline-streams.js'
 import { rtklibStatic } from '../harness/peers/rtklib-static.js'
 import { hasPeer } from './edges.js'
@@ -32,6 +37,7 @@ export const part = definePart<Size>({
     const all: number[] = []
     const theirs: number[] = []
     let right = 0
+    let last: readonly Station[] = []
     const isCompared = hasPeer('convbin') && hasPeer('rnx2rtkp')
     for (let seed = 1; seed <= windows; seed++) {
       const streams = new Streams({ seed, from, to, roughness: seed % 2 ? roughness.calm : roughness.rough })
@@ -45,6 +51,7 @@ export const part = definePart<Size>({
         }
       }
       const station = (side: 'from' | 'to') => ({ arp: streams.truth[side], ...recordings[side].taken })
+      last = [station('from'), station('to')]
       const before = process.cpuUsage()
       const found = baseline(station('from'), station('to'))
       const { user, system } = process.cpuUsage(before)
@@ -56,11 +63,13 @@ export const part = definePart<Size>({
       const bytes = { from: Buffer.concat(heard.from), to: Buffer.concat(heard.to) }
       theirs.push(rtklibStatic(streams.truth.from, bytes, start_ms).took_ms / 1_000)
     }
+    const loop_ms = await loopBusy_ms(last, windows)
     const own = all.slice(compiling)
     const median = quantile(own, 0.5)
     return [
       lost(`vectors that are not within ${right_m} m`, windows, right),
       atMost('a pair and hour: median', median, 2, 's'),
+      atMost('a pair and hour in a thread: the loop of the service', loop_ms, 20, 'ms'),
       atMost('a pair and hour: the longest', Math.max(...own), 2.4, 's'),
       figure('pairs an hour on one core', 3_600 / median, ''),
       figure('share of a core with four neighbours', (400 * median) / 3_600, '%'),
@@ -68,3 +77,15 @@ export const part = definePart<Size>({
     ]
   },
 })
+
+/** For each of some vectors that a thread computes, the time in which the event loop of this thread works. */
+async function loopBusy_ms([one, other]: readonly Station[], vectors: number): Promise<number> {
+  if (!one || !other) return 0
+  const threads = new BaselineThreads({ most: 1 })
+  await threads.solve(one, other)
+  const before = performance.eventLoopUtilization()
+  await Promise.all(Array.from({ length: vectors }, () => threads.solve(one, other)))
+  const { active } = performance.eventLoopUtilization(before)
+  await threads.stop()
+  return active / vectors
+}

@@ -525,11 +525,18 @@ import page from './page.html'
 import table from './table.json' with { type: 'json' }
 import raw from './table.json?bytes'
 import ui from './ui/main.tsx?client'
+import double from './double.js?thread'
+import { Worker } from 'node:worker_threads'
 export default definePlugin({
   name: 'pages', version: '1.0.0', api: '^1.0.0',
   setup(ctx) {
     ctx.info.block('pages', () => ({ about, page, size: raw.length, table }))
     const files = new Map(ui.files.map((file) => [file.name, file]))
+    ctx.http.route({ method: 'GET', url: '/double', handler: () => new Promise((resolve) => {
+      const thread = new Worker(new URL(double))
+      thread.once('message', (answer) => void thread.terminate().then(() => resolve({ answer })))
+      thread.postMessage(21)
+    }) })
     ctx.http.route({ method: 'GET', url: '/ui', handler: async () => ({
       entry: ui.entry, styles: ui.styles, files: ui.files.map(({ name, type, gzip, bytes, immutable }) =>
         ({ name, type, immutable, gzip: gzip?.length ?? 0, size: bytes.length })) }) })
@@ -541,6 +548,9 @@ export default definePlugin({
 })
 `,
     'about.md': '# About\n',
+    'double.ts': `import { parentPort } from 'node:worker_threads'\nimport { times } from './times.js'
+parentPort.on('message', (value: number) => parentPort.postMessage(times(2, value)))\n`,
+    'times.ts': 'export const times = (one: number, other: number) => one * other\n',
     'page.html': '<p>page</p>',
     'table.json': '{"a": 1}',
     'ui/tsconfig.json': '{"compilerOptions": {"jsx": "react-jsx", "jsxImportSource": "./tiny"}}',
@@ -556,6 +566,7 @@ ${lazy.map((name) => `void import('./parts/${name}.js')`).join('\n')}\n`,
   })
   const check = async (t: Test, running: Awaited<ReturnType<typeof station>>) => {
     t.match(running.field('pages'), { about: '# About\n', page: '<p>page</p>', size: 8, table: { a: 1 } })
+    t.same((await running.request('/double')).json(), { answer: 42 })
     type Ui = {
       entry: string
       styles: string[]

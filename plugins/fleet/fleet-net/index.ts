@@ -8,7 +8,7 @@ import { NetOptions } from './options.js'
 import { Planner } from './pairs/planner.js'
 import { netRoutes } from './routes.js'
 import { tables } from './store/tables.js'
-import { OwnThread } from './windows/solver.js'
+import { BaselineThreads } from './threads/threads.js'
 import { Windows } from './windows/windows.js'
 
 /** Finds stations that announce a wrong position, by the vectors to their neighbours. */
@@ -22,7 +22,10 @@ export default definePlugin({
 
   setup(ctx, settings) {
     const planner = new Planner(ctx, settings.reach_km)
-    const solver = new OwnThread()
+    const solver = new BaselineThreads({
+      ended: (reason) => ctx.log.warn({ reason }, 'a thread that computes vectors ended: another one takes its place'),
+      after: (ms, fn) => ctx.timers.after(ms, fn),
+    })
     const windows = new Windows(ctx, settings, addMetrics(ctx), solver)
     const judgements = new Judgements(ctx, settings)
     const acceptances = new Acceptances(ctx, settings)
@@ -30,7 +33,7 @@ export default definePlugin({
     ctx.services.provide(fleetNet, judgements)
     netRoutes(ctx, judgements)
     acceptanceRoutes(ctx, acceptances)
-    return { planner, windows, solver, judgements, acceptances }
+    return { planner, windows, judgements, acceptances }
   },
 
   start(ctx, _handoff, { planner, windows, judgements, acceptances }) {
@@ -45,8 +48,5 @@ export default definePlugin({
       })
   },
 
-  async stop(_reason, { windows, solver }) {
-    solver.stop()
-    await windows.stop()
-  },
+  stop: (_reason, { windows }) => windows.stop(),
 })

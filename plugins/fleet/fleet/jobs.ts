@@ -50,7 +50,8 @@ export class Jobs implements FleetJobs {
         `insert into fleet_job (kind, key, place, run_at)
          select $1, key, coalesce(place, 0), now() + make_interval(secs => coalesce(after_s, 0))
          from jsonb_to_recordset($2::jsonb) as row (key text, place bigint, after_s float8)
-         on conflict (kind, key) do update set run_at = excluded.run_at, place = excluded.place, tries = 0`,
+         on conflict (kind, key) do update set run_at = excluded.run_at, place = excluded.place, tries = 0,
+           locked_until = 'epoch', locked_by = ''`,
         [kind, JSON.stringify(jobs.slice(at, at + rowsAtOnce))],
       )
     if (jobs.some(({ after_s = 0 }) => after_s === 0)) await query('select pg_notify($1, $2)', [channel, kind])

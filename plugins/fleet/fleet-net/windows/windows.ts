@@ -1,9 +1,9 @@
-import type { Baseline, Station } from 'rtk-base/baseline'
 import type { PluginContext } from 'rtk-base/plugin'
 import { type Ecef, fleet, fleetBroker, fleetJobs, type JobEnd } from 'rtk-base/services'
 import type { Settings } from '../options.js'
 import { pairJob } from '../pairs/pair-store.js'
 import * as store from '../store/store.js'
+import type { BaselineThreads } from '../threads/threads.js'
 import { Listening, type Trouble } from './listening.js'
 
 /** The lease of a pair lasts longer than its window by this, and for each pair that may be computed before it. */
@@ -25,12 +25,6 @@ export interface WindowMetrics {
   vector(status: string, seconds: number): void
 }
 
-/** Computes vectors. */
-export interface Solver {
-  /** @throws if the RTCM cannot be used */
-  solve(from: Station, to: Station): Promise<Baseline>
-}
-
 /** Words for a person: why there is no vector. */
 const texts: Readonly<Record<Exclude<Trouble, ''>, string>> = {
   flood: 'publishes more than 25 times a second',
@@ -46,14 +40,14 @@ export class Windows {
   readonly #ctx: PluginContext
   readonly #settings: Settings
   readonly #metrics: WindowMetrics
-  readonly #solver: Solver
+  readonly #solver: BaselineThreads
   readonly #listening = new Map<string, Listening>()
   /** Pairs that this instance compares now. */
   pairs = 0
   #giveBack = async () => {}
   #isStopped = false
 
-  constructor(ctx: PluginContext, settings: Settings, metrics: WindowMetrics, solver: Solver) {
+  constructor(ctx: PluginContext, settings: Settings, metrics: WindowMetrics, solver: BaselineThreads) {
     this.#ctx = ctx
     this.#settings = settings
     this.#metrics = metrics
@@ -75,7 +69,7 @@ export class Windows {
     this.#isStopped = true
     for (const listening of this.#listening.values()) listening.close()
     this.#listening.clear()
-    await this.#giveBack()
+    await Promise.all([this.#solver.stop(), this.#giveBack()])
   }
 
   get #window_s(): number {
@@ -147,19 +141,17 @@ export class Windows {
         return { status: 'none', reason: `${serial} sends too little RTCM` }
     }
     const taken = (serial: string) => this.#listening.get(serial)?.recording.taken ?? { frames: [] }
-    const { clock } = this.#ctx
-    const begun_ms = clock.monotonic()
     try {
-      const found = await this.#solver.solve(
+      const { found, took_s } = await this.#solver.solve(
         { arp: arps.oneArp, ...taken(one) },
         { arp: arps.otherArp, ...taken(other) },
       )
-      this.#metrics.vector(found.status, (clock.monotonic() - begun_ms) / 1_000)
+      this.#metrics.vector(found.status, took_s)
       const { status, reason } = found
       return status === 'none' ? { status, reason } : { status, reason, vector: { found, ...arps } }
     } catch (error) {
       // RTCM that nobody foresaw must not stop the comparison of all others.
-      this.#metrics.vector('none', (clock.monotonic() - begun_ms) / 1_000)
+      this.#metrics.vector('none', 0)
       if (!this.#isStopped) this.#ctx.log.warn({ err: error, one, other }, 'a vector could not be computed')
       return { status: 'none', reason: 'the RTCM cannot be used' }
     }
