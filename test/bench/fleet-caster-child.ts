@@ -29,7 +29,12 @@ const edges = definePlugin({
     ctx.services.provide(fleetBroker, link)
     ctx.services.provide(fleetDatabase, {
       ...{ connected: true, leads: false, onLeads: never, query: async () => [], migrate: async () => {} },
-      ...{ transaction: (work) => work(async () => []), listen: () => () => {}, notify: async () => {} },
+      ...{
+        transaction: (work) => work(async () => []),
+        listen: () => () => {},
+        notify: async () => {},
+        now_s: async () => 0,
+      },
     })
     ctx.services.provide(fleet, {
       ...{ size: count, onStation: never, onRecord: never, record() {}, recordRarely: () => false, ask() {} },

@@ -69,14 +69,14 @@ export function historyRows(
     .flatMap((position) =>
       position.events.map((event) => ({ ...position, event, away_m: reference && distance(position, reference) })),
     )
-    .toSorted((a, b) => b.event.id - a.event.id)
+    .sort((a, b) => b.event.id - a.event.id)
   const present = rows.find((row) => row.event.what === 'used' && isReference(row))
   return rows.map((row) => ({ ...row, isPresent: row === present }))
 }
 
 /** By name. */
 export const namedPositions = (positions: readonly Position[]): Position[] =>
-  positions.filter(({ name }) => name !== '').toSorted((a, b) => a.name.localeCompare(b.name))
+  positions.filter(({ name }) => name !== '').sort((a, b) => a.name.localeCompare(b.name))
 
 export const frameText = ({ frame: { name, epoch } }: Position): string => [name, epoch].filter(Boolean).join(' ')
 
