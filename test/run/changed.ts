@@ -27,7 +27,19 @@ async function importsOfAll(tests: readonly string[]): Promise<Map<string, strin
     ...{ entryPoints, bundle: true, write: false, metafile: true, outdir: 'build', splitting: true },
     ...{ format: 'esm', platform: 'node', logLevel: 'error' },
     // Types do not change what a test sees, and assets are reached by their plugin.
-    external: ['*?client', '*?thread', '*?bytes', '*.node', '*.css', '*.svg', '*.png', '*.md', '*.txt', '*.csv', '*.pem'],
+    external: [
+      '*?client',
+      '*?thread',
+      '*?bytes',
+      '*.node',
+      '*.css',
+      '*.svg',
+      '*.png',
+      '*.md',
+      '*.txt',
+      '*.csv',
+      '*.pem',
+    ],
     packages: 'external',
     tsconfig: 'tsconfig.json',
   })

@@ -1,8 +1,8 @@
 /** The plan of a rollout: its change, its stations and its steps. */
 import { badValue, censor, didYouMean, withoutSecrets } from 'rtk-base/plugin'
+import type { StationSettings } from 'rtk-base/schemas'
 import type { FleetStation } from 'rtk-base/services'
 import { type Static, Type } from 'typebox'
-import parameters from './parameters.json' with { type: 'json' }
 
 const labels = Type.Record(Type.String({ pattern: '^[\\w.-]{1,32}$' }), Type.String({ maxLength: 64 }), {
   maxProperties: 16,
@@ -144,33 +144,42 @@ export const PlanRequest = Type.Object(
   { ...always, ...Type.Partial(Type.Object(tunable)).properties, window: Type.Optional(Window) },
   { additionalProperties: false },
 )
+export const planOf = (request: Static<typeof PlanRequest>): Plan => ({ ...defaults, ...request })
+
+/** A plan as it is kept. */
+export interface StoredPlan extends Plan {
+  /** The parameters whose values nobody is shown; `all`: no station said which of them are secret. */
+  readonly secrets: readonly string[] | 'all'
+}
+
 /**
- * The list has the parameters of all plugins that are shipped. Stations may have others, by plugins of their own.
- * @throws RTK_ERR_COMMAND_VALUE for a parameter that is not in the list and that looks like one of it
+ * @param settings of the first station that the plan changes; undefined: it does not say them, as one of another make
+ * @throws RTK_ERR_COMMAND_VALUE for a parameter that this station does not have
  */
-export function planOf(request: Static<typeof PlanRequest>): Plan {
-  const { what } = request
-  const names = 'change' in what ? Object.keys({ ...what.change, ...what.back }) : []
-  for (const name of names) {
-    const like = parameters.names.includes(name) ? '' : didYouMean(name, parameters.names)
-    if (like) throw badValue(`unknown parameter ${name}${like}`)
-  }
-  return { ...defaults, ...request }
+export function storedPlan(plan: Plan, settings: StationSettings | undefined): StoredPlan {
+  if (!('change' in plan.what)) return { ...plan, secrets: [] }
+  if (!settings) return { ...plan, secrets: 'all' }
+  const { parameters } = settings
+  const names = parameters.map(({ name }) => name)
+  const unknown = Object.keys({ ...plan.what.change, ...plan.what.back }).find((name) => !names.includes(name))
+  if (unknown !== undefined) throw badValue(`unknown parameter ${unknown}${didYouMean(unknown, names)}`)
+  return { ...plan, secrets: parameters.filter(({ secret }) => secret).map(({ name }) => name) }
 }
 
 /**
  * A plan as people see it: without the values of secret parameters, and of secret fields in others; and without its list of
  * stations, of which there may be 20,000.
  */
-export function shownPlan({ filter: { serials: _many, ...filter }, ...others }: Plan): Plan {
+export function shownPlan({ filter: { serials: _many, ...filter }, secrets, ...others }: StoredPlan): Plan {
   const plan = { ...others, filter }
   if (!('change' in plan.what)) return plan
   const { back, change } = plan.what
+  const isSecret = (name: string) => secrets === 'all' || secrets.includes(name)
   const shown = (values: Readonly<Record<string, unknown>>) =>
     Object.fromEntries(
       Object.entries(values).map(([name, value]) => [
         name,
-        parameters.secrets.includes(name) ? censor : withoutSecrets({ [name]: value })[name],
+        isSecret(name) ? censor : withoutSecrets({ [name]: value })[name],
       ]),
     )
   return { ...plan, what: { change: shown(change), ...(back && { back: shown(back) }) } }

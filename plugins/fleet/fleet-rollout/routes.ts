@@ -3,7 +3,17 @@ import { type FleetStation, fleet, fleetAccess, fleetDatabase } from 'rtk-base/s
 import { type Static, Type } from 'typebox'
 import { channel } from './engine.js'
 import { Neighbourhood } from './neighbours.js'
-import { isOpen, mostPlan_bytes, Plan, PlanRequest, planOf, shownPlan, wavesOf } from './plan.js'
+import {
+  isOpen,
+  mostPlan_bytes,
+  Plan,
+  PlanRequest,
+  planOf,
+  type StoredPlan,
+  shownPlan,
+  storedPlan,
+  wavesOf,
+} from './plan.js'
 import type { Target } from './steps.js'
 import * as store from './store.js'
 
@@ -73,6 +83,14 @@ export function rolloutRoutes(ctx: PluginContext): void {
   const operator = (request: { user: string; role: string }) =>
     ctx.services.use(fleetAccess).demand(request, 'operator')
   const idOf = (request: { params: unknown }) => Number((request.params as { id: string }).id)
+  /** Its names, by the settings of its first station: waves begin with stations that are online and fit. */
+  const checked = async (plan: Plan, waves: readonly string[][]): Promise<StoredPlan> => {
+    const known = ctx.services.use(fleet)
+    const first = waves.flat()[0] ?? ''
+    // Another make has neither.
+    const says = 'change' in plan.what && known.station(first)?.source === 'state'
+    return storedPlan(plan, says ? await known.settings(first).catch(() => undefined) : undefined)
+  }
   const unknown = (id: number) => new RtkError('RTK_ERR_NOT_FOUND', `there is no rollout ${id}`)
 
   ctx.http.route({
@@ -85,12 +103,12 @@ export function rolloutRoutes(ctx: PluginContext): void {
       body: PlanRequest,
       response: { 200: Preview },
     },
-    handler: async (request) =>
-      preview(
-        planOf(request.body as Static<typeof PlanRequest>),
-        [...ctx.services.use(fleet).stations()],
-        ctx.clock.now(),
-      ),
+    handler: async (request) => {
+      const plan = planOf(request.body as Static<typeof PlanRequest>)
+      const shown = preview(plan, [...ctx.services.use(fleet).stations()], ctx.clock.now())
+      await checked(plan, shown.waves)
+      return shown
+    },
   })
   ctx.http.route({
     method: 'POST',
@@ -105,7 +123,7 @@ export function rolloutRoutes(ctx: PluginContext): void {
         throw new RtkError('RTK_ERR_CONFLICT', `${mostLive} rollouts are under way: stop one first`)
       const waves = wavesOf(plan, [...ctx.services.use(fleet).stations()])
       if (waves.length === 0) throw new RtkError('RTK_ERR_CONFLICT', 'no station fits the filter')
-      const id = await store.create(database(), plan, waves, by)
+      const id = await store.create(database(), await checked(plan, waves), waves, by)
       await database().notify(channel, String(id))
       ctx.services
         .use(fleet)

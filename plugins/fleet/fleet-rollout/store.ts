@@ -1,5 +1,5 @@
 import type { FleetDatabase } from 'rtk-base/services'
-import type { Plan } from './plan.js'
+import type { StoredPlan } from './plan.js'
 import type { Before, Rollout, Target, TargetState } from './steps.js'
 
 export const tables = [
@@ -29,6 +29,7 @@ export const tables = [
 ]
 
 export interface StoredRollout extends Rollout {
+  readonly plan: StoredPlan
   readonly reason: string
   readonly created_s: number
   readonly by: string
@@ -36,7 +37,7 @@ export interface StoredRollout extends Rollout {
 
 interface RolloutRow {
   readonly id: number
-  readonly plan: Plan
+  readonly plan: StoredPlan
   readonly state: Rollout['state']
   readonly reason: string
   readonly wave: number
@@ -75,7 +76,7 @@ type Database = Pick<FleetDatabase, 'query' | 'transaction'>
 
 export async function create(
   { transaction }: Database,
-  plan: Plan,
+  plan: StoredPlan,
   waves: readonly string[][],
   by: string,
 ): Promise<number> {

@@ -29,9 +29,6 @@ const withoutDefaults = <T>(schema: T): T =>
 
 const namesOf = (values: object) => Object.keys(values).toSorted((a, b) => (a < b ? -1 : 1))
 
-/** A parameter whose default is not told; an action has no title. */
-const isSecret = ({ default: preset, title }: ChangeField) => title !== undefined && preset === undefined
-
 /** A plugin's options: no others are allowed, as at loading. A schema without properties is open. */
 function optionsOf(schema: TSchema | undefined): Json {
   if (schema === undefined) return { type: 'object', additionalProperties: false }
@@ -87,11 +84,6 @@ export function schemaFiles(shipped: Shipped): Record<string, string> {
   return {
     'schemas/document.schema.json': text(schemaFile('document', 'Status document', named.InfoDocument)),
     'schemas/change.schema.json': text(schemaFile('change', 'Change', own.Change)),
-    // Their names, for the plugin that asks other stations to change them.
-    'plugins/fleet/fleet-rollout/parameters.json': text({
-      names: namesOf(fieldSchemas(shipped.parameters)),
-      secrets: namesOf(fieldSchemas(shipped.parameters.filter(isSecret))),
-    }),
     'schemas/variant.schema.json': text(schemaFile('variant', 'Variant', variantOf(shipped))),
     // The version of the interface: it does not follow the releases.
     'schemas/asyncapi.json': text(asyncApi({ version: '1.0.0', topics: Object.values(topics) })),
