@@ -128,6 +128,20 @@ t.test('a saved position gets what becomes of it; without its name it stays whil
   t.equal(positions.entries.length, 2, 'its only event was the oldest')
 })
 
+t.test('the chosen reference is an entry, also before it was used', async (t) => {
+  const positions = new Positions(4)
+  t.equal(positions.choose(reference()), true)
+  t.match(positions.entries, [{ id: 1, events: [] }])
+  t.equal(positions.choose(reference()), false)
+  positions.used(reference(), 10, 0)
+  t.match([positions.active, positions.entries], [1, [{ id: 1, events: [{ what: 'used' }] }]])
+  const manual = reference({ method: 'manual' })
+  for (const x of [1, 2, 3]) t.equal(positions.choose({ ...manual, arp: { ...here, x } }), true)
+  t.match([positions.active, positions.entries], [4, [{ id: 1 }, { x: 3 }]], 'what was only typed leaves nothing')
+  t.equal(positions.choose(undefined), true)
+  t.match([positions.active, positions.entries], [0, [{ id: 1 }]])
+})
+
 t.test('what is a position, and what a name', async (t) => {
   const text = (length: number) => 'x'.repeat(length)
   for (const [more, isTaken] of [

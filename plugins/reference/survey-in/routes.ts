@@ -23,14 +23,14 @@ export function positionRoutes(ctx: PluginContext, base: ReferenceStation): void
       summary: 'The positions of the station: saved ones, and every reference that was used, with its history',
       response: {
         200: Type.Object({
-          active: Type.Integer({ description: 'The entry that is the reference; 0: the reference has no entry yet' }),
+          active: Type.Integer({ description: 'The entry that is the reference; 0: there is no reference' }),
           entries: Type.Array(Position),
         }),
       },
     },
     handler: async () => {
-      const { chosen, positions } = references
-      return { active: (chosen && positions.of(chosen)?.id) ?? 0, entries: positions.entries }
+      const { active, entries } = references.positions
+      return { active, entries }
     },
   })
   ctx.http.route({

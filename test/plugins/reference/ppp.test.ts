@@ -139,7 +139,11 @@ t.test('from a session to the reference', async (t) => {
   t.ok(distance(field('ref.manual') as Ecef, preview) < 0.0002)
   const source = `csrs-ppp ROOF00XXX_R_20263310000_01D_30S_MO.rnx.gz sha256 ${sha256.slice(0, 16)}`
   t.match(field('ref.manual'), { frame: 'ITRF2020', epoch: '2026.905', source }, 'with its evidence, over MQTT too')
-  t.match((await ask('GET', '/positions')).json, { entries: [] }, 'not used before the check')
+  t.match(
+    (await ask('GET', '/positions')).json,
+    { active: 2, entries: [{ id: 1 }, { provenance: 'ppp', events: [] }] },
+    'not used before the check',
+  )
   t.equal((await ask('POST', '/ppp/results/99/apply', {})).status, 404)
   t.match((await ask('DELETE', `/ppp/results/${results[0]?.id}`)).json, { results: [] })
 })

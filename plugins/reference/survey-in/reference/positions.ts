@@ -75,10 +75,11 @@ type Candidate = Omit<Position, 'id' | 'name' | 'events'>
 export class Positions {
   readonly #mostEvents: number
   #entries: readonly Position[] = []
+  #active = 0
   /** The newest event is a move, and nothing was trusted since. */
   #moveStands: boolean = false
 
-  /** @param mostEvents the oldest ones are dropped, and with them the positions that have neither events nor a name */
+  /** @param mostEvents the oldest ones are dropped. A position stays while it has events or a name, or is the active one */
   constructor(mostEvents: number) {
     this.#mostEvents = mostEvents
   }
@@ -86,6 +87,11 @@ export class Positions {
   /** In the order of their arrival. */
   get entries(): readonly Position[] {
     return this.#entries
+  }
+
+  /** ID of the chosen reference; 0: there is none. */
+  get active(): number {
+    return this.#active
   }
 
   /** Entries that are damaged are left out. */
@@ -102,9 +108,18 @@ export class Positions {
     throw new RtkError('RTK_ERR_NOT_FOUND', `there is no position ${id}`)
   }
 
-  /** The entry of a reference; undefined: it has none yet. */
+  /** The entry of a reference; undefined: it has none. */
   of(reference: Reference): Position | undefined {
     return this.#same(candidateOf(reference))
+  }
+
+  /** @param reference the chosen one, as announced @returns whether the list changed */
+  choose(reference: Reference | undefined): boolean {
+    const before = this.#entries
+    const entry = reference && (this.of(reference) ?? this.#new(candidateOf(reference)))
+    this.#active = entry?.id ?? 0
+    this.#keep(entry && !before.includes(entry) ? [...before, entry] : before)
+    return this.#entries.map(({ id }) => id).join() !== before.map(({ id }) => id).join()
   }
 
   // ── names ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -116,7 +131,7 @@ export class Positions {
     const free = this.#free(wanted)
     const before = this.#same(candidate)
     const isUnnamed = before?.name === ''
-    return this.#put({ ...(isUnnamed ? before : { id: this.#nextId, ...candidate, events: [] }), name: free })
+    return this.#put({ ...(isUnnamed ? before : this.#new(candidate)), name: free })
   }
 
   /** @throws RTK_ERR_NOT_FOUND, RTK_ERR_COMMAND_VALUE */
@@ -124,7 +139,7 @@ export class Positions {
     return this.#put({ ...this.find(id), name: this.#free(wanted, id) })
   }
 
-  /** Takes the name away; without events, the entry goes. @throws RTK_ERR_NOT_FOUND */
+  /** Takes the name away. @throws RTK_ERR_NOT_FOUND */
   remove(id: number): void {
     this.#put({ ...this.find(id), name: '' })
   }
@@ -167,7 +182,7 @@ export class Positions {
   }
 
   #note(reference: Reference, event: Omit<PositionEvent, 'id'> | undefined, more: Partial<Position> = {}): void {
-    const entry = this.of(reference) ?? { id: this.#nextId, name: '', ...candidateOf(reference), events: [] }
+    const entry = this.of(reference) ?? this.#new(candidateOf(reference))
     const events = event ? [...entry.events, { id: (this.#newest()?.event.id ?? 0) + 1, ...event }] : entry.events
     this.#put({ ...entry, ...more, events })
   }
@@ -182,8 +197,9 @@ export class Positions {
 
   // ── the list ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  get #nextId(): number {
-    return 1 + Math.max(0, ...this.#entries.map(({ id }) => id))
+  #new(candidate: Candidate): Position {
+    const id = 1 + Math.max(0, ...this.#entries.map((entry) => entry.id))
+    return { id, name: '', ...candidate, events: [] }
   }
 
   #same(candidate: Candidate): Position | undefined {
@@ -201,7 +217,7 @@ export class Positions {
     const oldest = ids.at(-this.#mostEvents) ?? 0
     this.#entries = entries
       .map((entry) => ({ ...entry, events: entry.events.filter(({ id }) => id >= oldest) }))
-      .filter(({ name: kept, events }) => kept !== '' || events.length > 0)
+      .filter(({ id, name: kept, events }) => kept !== '' || events.length > 0 || id === this.#active)
   }
 }
 

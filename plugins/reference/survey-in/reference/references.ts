@@ -103,6 +103,7 @@ export class References {
     const [signature, lastChosen] = [this.#signature, this.#lastChosen]
     this.#signature = signatureOf(this.chosen)
     this.#lastChosen = this.#determined
+    if (this.positions.choose(this.chosen)) void this.change(() => {})
     if (this.#store.get('override') && !this.override) void this.#store.set('override', undefined)
     if (this.#signature === signature) return 'none'
     const now = this.#lastChosen
