@@ -162,8 +162,10 @@ export class ReferenceStation implements ProcedureStatus {
       for (const event of [receiver.onState, this.#ctx.services.use(rtcmStream).onFlow])
         this.#ctx.on(event, () => this.#compareStatus())
       this.#compareStatus()
+      await this.#load()
       return
     }
+    await this.#load()
     await this.#recall(before)
     integrity.open(this.#store)
     this.#integrity = integrity
@@ -191,10 +193,15 @@ export class ReferenceStation implements ProcedureStatus {
     return snapshot && { ...snapshot, ...(progress && { progress }), ...(asked !== undefined && { asked }) }
   }
 
+  /** Also where nothing else applies, positions are saved, and must not replace the stored ones. */
+  async #load(): Promise<void> {
+    await this.#store.load()
+    this.references.positions.restore(this.#store.get('positions'))
+  }
+
   /** Restores the stored state and that of the previous instance. */
   async #recall(before: Snapshot | undefined): Promise<void> {
     const store = this.#store
-    await store.load()
     const survey = store.get('survey')
     if (survey)
       this.surveyor.restore(before?.progress ? { ...survey, state: 'running', progress: before.progress } : survey)

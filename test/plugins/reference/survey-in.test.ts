@@ -1601,6 +1601,19 @@ t.test('a receiver that is only listened to is left alone', async (t) => {
   t.match(await rig.change({ 'trigger-gnss-survey': true }), { result: 'failed' })
 })
 
+t.test('where the receiver is only listened to, a saved position does not replace the stored ones', async (t) => {
+  const before = await fixedStation(t)
+  const { base, store } = before
+  await before.station.stop()
+  base.receiver.become({ mode: 'listening' })
+  const rig = await setUp(t, { receiver: base, store })
+  const position = { name: 'North', ...near, acc: 0, corr: false, frame: '', epoch: '' }
+  const headers = { 'content-type': 'application/json' }
+  const sent = await rig.station.request('/positions', { method: 'POST', body: JSON.stringify(position), headers })
+  t.equal(sent.status, 200)
+  t.match((await rig.station.request('/positions')).json(), { entries: [{ id: 1, events: [{}] }, { name: 'North' }] })
+})
+
 t.test('stands start, stop, start and leaves nothing behind', async (t) => {
   const base = new FakeBase((await setUp(t)).clock)
   const rtcm = (await import('../../../plugins/rtcm/rtcm/index.js')).default as unknown as Definition

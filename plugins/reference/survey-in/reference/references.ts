@@ -42,7 +42,6 @@ export class References {
 
   /** Restores the stored references. */
   async recall(): Promise<void> {
-    this.positions.restore(this.#store.get('positions'))
     await this.noteManual('plugin')
     this.noteChosen()
   }
