@@ -4,12 +4,11 @@ import type { MqttFailureCause } from 'rtk-base/schemas'
 export interface Failure {
   cause: MqttFailureCause
   text: string
-  /** The broker is not dialled again for a long time: it would do the same. */
-  isBreach?: true
-  /** The session was taken over by another client with the same ID. */
-  isTakenOver?: true
-  /** The broker ended an accepted session of MQTT 3.1.1, whose brokers cannot say why: a take-over looks like this, too. */
-  isEndedUnexplained?: true
+  /**
+   * How a session ended, where that decides about the next attempt. `breach`: the broker would do the same again. `taken over`: by
+   * another client with the same ID. `unexplained`: MQTT 3.1.1 cannot say why, and a take-over looks like this, too.
+   */
+  end?: 'breach' | 'taken over' | 'unexplained'
 }
 
 export const noFailure: Failure = { cause: '', text: '' }
@@ -18,7 +17,7 @@ export const noFailure: Failure = { cause: '', text: '' }
 export const breachFailure = (what: string): Failure => ({
   cause: 'protocol',
   text: `the station closed the session with the broker: ${what}`,
-  isBreach: true,
+  end: 'breach',
 })
 
 /** A failure of the route to the broker; the others come from a broker that was reached. */
@@ -95,5 +94,5 @@ const disconnectTexts: Record<number, string> = {
 export function disconnectFailure(reasonCode: number | undefined): Failure {
   const code = reasonCode ?? 0
   const text = disconnectTexts[code] ?? `the broker ended the session (reason 0x${code.toString(16).padStart(2, '0')})`
-  return { cause: code === 135 ? 'auth' : 'closed', text, ...(code === 142 && { isTakenOver: true }) }
+  return { cause: code === 135 ? 'auth' : 'closed', text, ...(code === 142 && { end: 'taken over' }) }
 }

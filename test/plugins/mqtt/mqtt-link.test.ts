@@ -545,6 +545,7 @@ t.test('the link', async (t) => {
     const station = await startLinkStation(t, taken.port)
     await until(() => station.field('mqtt.state.link') === 'down', 'down')
     t.match(station.field('mqtt.state.error'), { cause: 'closed', text: /same client id/ })
+    t.same(Object.keys(station.field('mqtt.state.error') as object), ['cause', 'text'])
   })
 
   t.test('P13: two stations with one serial number: it is said, and the attempts are far apart', async (t) => {

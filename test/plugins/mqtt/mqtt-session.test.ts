@@ -276,7 +276,7 @@ t.test('a message that nobody asked for ends the session; one that was asked for
   t.notOk(messages.some((one) => 'responseTopic' in one || 'correlationData' in one))
   publish('c')
   await until(() => ends.length > 0, 'the end')
-  t.match(ends, [{ accepted: true, failure: { isBreach: true, text: /a message on c, which the station did not/ } }])
+  t.match(ends, [{ accepted: true, failure: { end: 'breach', text: /a message on c, which the station did not/ } }])
 })
 
 t.test('which version and whether TLS: by the options, the identity and what the broker took', async (t) => {
@@ -318,7 +318,7 @@ t.test('a broker that floods the station is left alone for 15 min, then up to 6 
     timers: { after: (ms: number, fn: () => void) => clock.timer(ms, fn) },
   }
   const retry = new Retry(ctx as never)
-  const breach = { cause: 'protocol', text: 'it floods', isBreach: true } as const
+  const breach = { cause: 'protocol', text: 'it floods', end: 'breach' } as const
   for (const minutes of [15, 30, 60, 120, 240, 360, 360]) {
     retry.succeeded()
     const wait_ms = retry.failed(breach, () => {})

@@ -100,8 +100,9 @@ export class BrokerLink implements MqttLink {
     return this.#state
   }
 
-  get failure(): Failure {
-    return this.#failure
+  get failure(): Pick<Failure, 'cause' | 'text'> {
+    const { cause, text } = this.#failure
+    return { cause, text }
   }
 
   get up(): boolean {
@@ -115,7 +116,7 @@ export class BrokerLink implements MqttLink {
 
   /** `mqtt.state` and `mqtt.via` */
   get fields() {
-    return { via: this.via, state: { link: this.#state, cert: this.#certificate, error: this.#failure } }
+    return { via: this.via, state: { link: this.#state, cert: this.#certificate, error: this.failure } }
   }
 
   get via(): MqttLink['via'] {
@@ -195,7 +196,7 @@ export class BrokerLink implements MqttLink {
 
   /** A network came up: the cause of the failure may be gone, and a pending attempt may use the wrong route. */
   networkUp(): void {
-    if (this.#retry.heldFor !== undefined || this.#failure.isBreach || this.#retry.isShared) return
+    if (this.#retry.heldFor !== undefined || this.#failure.end === 'breach' || this.#retry.isShared) return
     this.#retry.reset()
     if (this.#state === 'down') this.#dispatch('due')
     else if (this.#state === 'connecting' && this.#session?.unreached === true) this.#dispatch('reconnect')

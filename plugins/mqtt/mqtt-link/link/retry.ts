@@ -82,17 +82,18 @@ export class Retry {
   }
 
   /** @returns the wait, milliseconds; 0: the settings or the hold decide */
-  failed({ cause, text, isBreach, isTakenOver, isEndedUnexplained }: Failure, again: () => void): number {
-    if (isTakenOver) this.#serial.takenOver()
-    if (isEndedUnexplained) this.#serial.endedUnexplained()
+  failed({ cause, text, end }: Failure, again: () => void): number {
+    if (end === 'taken over') this.#serial.takenOver()
+    if (end === 'unexplained') this.#serial.endedUnexplained()
     // These two end with a change of the settings, or when the hold is released.
     const waits = cause === 'config' || cause === 'held'
-    const isLong = isBreach || (isTakenOver && this.isShared)
-    const wait_ms = (isBreach ? this.#breaches : isLong ? this.#shared : this.#backoff).next()
+    const isRival = end === 'taken over' && this.isShared
+    const wait_ms = (end === 'breach' ? this.#breaches : isRival ? this.#shared : this.#backoff).next()
     this.#ctx.status(waits ? text : `down (${cause}): ${text}; retrying`)
     if (text !== this.#logged) {
       const minutes = Math.round(wait_ms / 60_000)
-      const soon = isLong ? `; the next attempt follows in ${minutes} min` : '; retrying automatically'
+      const soon =
+        end === 'breach' || isRival ? `; the next attempt follows in ${minutes} min` : '; retrying automatically'
       const next = waits ? '' : soon
       this.#ctx.log.warn({ cause, retry_ms: waits ? undefined : wait_ms }, `the MQTT link is down: ${text}${next}`)
     }

@@ -124,7 +124,7 @@ export class Session {
       const isUnexplained = accepted && version === 4 && error === undefined
       const failure = this.#breach
         ? breachFailure(this.#breach.message)
-        : (farewell ?? { ...failureOf(error), ...(isUnexplained && { isEndedUnexplained: true as const }) })
+        : (farewell ?? { ...failureOf(error), ...(isUnexplained && { end: 'unexplained' as const }) })
       events.ended({ failure, accepted, otherVersion: otherVersion && !this.#breach })
     })
     client.connect()
