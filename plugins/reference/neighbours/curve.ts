@@ -1,8 +1,8 @@
 /** How each vector changed over the years: a median a day, in a file. */
 import { join } from 'node:path'
-import { type DailyOffset, movementOf } from 'rtk-base/baseline'
+import { type DailyOffset, dailyOffset, movementOf } from 'rtk-base/baseline'
 import { StateFile } from 'rtk-base/files'
-import { distance, enu, median, sameReference } from 'rtk-base/gnss'
+import { distance, enu, sameReference } from 'rtk-base/gnss'
 import type { DataDir } from 'rtk-base/plugin'
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
@@ -122,10 +122,9 @@ export class Curves {
   }
 
   #close(curve: Curve, day: number, samples: readonly DailyOffset[], ids: readonly string[]): void {
-    const of = (part: 'offset' | 'sigma', axis: 'east' | 'north' | 'up') =>
-      Math.round(1e5 * median(samples.map((sample) => sample[part][axis]))) / 1e5
-    const row = [day, of('offset', 'east'), of('offset', 'north'), of('offset', 'up')]
-    row.push(of('sigma', 'east'), of('sigma', 'north'), of('sigma', 'up'))
+    const { offset, sigma } = dailyOffset(day * day_s, samples)
+    const axes = [offset, sigma].flatMap(({ east, north, up }) => [east, north, up])
+    const row = [day, ...axes.map((metres) => Math.round(1e5 * metres) / 1e5)]
     // Ordered by day, as the clock may have been wrong.
     const others = curve.days.filter(([other]) => other !== day)
     curve.days = [...others, row].sort(([p = 0], [q = 0]) => p - q).slice(-mostDays)

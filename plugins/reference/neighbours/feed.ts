@@ -1,5 +1,5 @@
 /** Where the frames of a neighbour come from: a mountpoint of a caster, or a topic of the station's own broker. */
-import { Framer } from 'rtk-base/gnss'
+import { Framer, largestPublication_bytes } from 'rtk-base/gnss'
 import { Budget, rates } from 'rtk-base/link'
 import { MountStream } from 'rtk-base/ntrip'
 import type { MqttMessage, PluginContext } from 'rtk-base/plugin'
@@ -22,9 +22,6 @@ export interface FeedEvents {
   /** Where this station is, for casters that ask for it. */
   here(): Ecef | undefined
 }
-
-/** Larger than any epoch with its reference messages. */
-const mostMessage_bytes = 65_536
 
 export const feedOf = (ctx: PluginContext, setting: NeighbourSetting, events: FeedEvents): Feed =>
   isNtrip(setting) ? ntripFeed(ctx, setting, events) : mqttFeed(ctx, events)
@@ -65,7 +62,7 @@ function mqttFeed(ctx: PluginContext, { frame }: FeedEvents): Feed {
       // A retained message may be of any age.
       if (retain) return
       const now_ms = ctx.clock.monotonic()
-      const isHuge = payload.length > mostMessage_bytes
+      const isHuge = payload.length > largestPublication_bytes
       if (isHuge || !budget.admits(payload.length, now_ms)) {
         text = isHuge ? 'messages of more than 64 KiB are ignored' : 'more than 128 KiB a second: the rest is ignored'
         return

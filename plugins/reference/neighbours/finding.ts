@@ -1,5 +1,5 @@
 /** Finding about this station's position from the vectors of the last hours. Pure. */
-import { causesOf, judgeNet, type NetReason } from 'rtk-base/baseline'
+import { causesOf, judgeNet, laterThan, leastOpposing, mostAntennas_m, type NetReason } from 'rtk-base/baseline'
 import type { FrameName } from 'rtk-base/gnss'
 import type { Ecef, Enu, ErrorValues, NeighbourEffect, NeighbourState } from 'rtk-base/services'
 import { netVector, sizeOf, type Vector } from './vector.js'
@@ -35,11 +35,6 @@ export type Measured = Pick<Vector, 'at_ms' | 'status'>
 export type EffectSetting = 'note' | 'degraded' | 'hold'
 
 const nothing: Enu = { east: 0, north: 0, up: 0 }
-/**
- * Positions are those of antenna reference points, and vectors connect phase centres: two antenna types differ by up to
- * this in height.
- */
-const antennas_m = 0.15
 /** A neighbour's own offset of this size is reported, although only the other neighbours decide. Metres. */
 const noted = { least_m: 0.05, sigmas: 4 }
 
@@ -59,9 +54,6 @@ export interface Announced {
   readonly acc_m?: number | undefined
   readonly frame?: FrameName | undefined
 }
-
-/** A position that is stated to be so inaccurate is not wrong if it is off by as much. */
-const coarse = { least_m: 0.03, sigmas: 3 }
 
 /** @param year of now, decimal */
 export function findingOf({ arp, acc_m, frame }: Announced, neighbours: readonly Compared[], year: number): Finding {
@@ -94,24 +86,22 @@ export function findingOf({ arp, acc_m, frame }: Announced, neighbours: readonly
   const byRanges = counted.flatMap(({ vectors }) => vectors.at(-1)?.displaced.from ?? [])[0]
   const others = compared.map(({ name, arp, vectors }) => ({ id: name, arp, byRanges: vectors.at(-1)?.displaced.to }))
   const datum = frame && { datum: { frame } }
-  const causes = causesOf({ ...{ id: 'this station', arp, byRanges, offset, sigma, now: year, others }, ...datum })
+  const evidence = { id: 'this station', arp, byRanges, offset, sigma, accuracy_m: acc_m, now: year, others }
+  const causes = causesOf({ ...evidence, ...datum })
   const [cause] = causes
   const against = counted.filter(({ vectors }) => shows(offset, vectors.at(-1)))
-  const isStated = acc_m !== undefined && acc_m >= coarse.least_m && sizeOf(offset) <= coarse.sigmas * acc_m
   const isLevel = Math.hypot(offset.east, offset.north) < Math.max(0.03, 3 * Math.hypot(sigma.east, sigma.north))
   const values = {
     ...{ size_m: mm(sizeOf(offset)), east_m: mm(offset.east), north_m: mm(offset.north), up_m: mm(offset.up) },
     neighbours: counted.length,
   }
   return {
-    ...{ state: 'contradicts', offset, values, isStated },
-    cause: isStated ? 'survey' : (cause?.kind ?? 'unexplained'),
-    text: isStated
-      ? `the position is off by ${sizeOf(offset).toFixed(2)} m, which is within its stated accuracy of ${acc_m.toFixed(2)} m`
-      : causes.map(({ text }) => asClause(text)).join('; '),
+    ...{ state: 'contradicts', offset, values, isStated: cause?.kind === 'survey' },
+    cause: cause?.kind ?? 'unexplained',
+    text: causes.map(({ text }) => asClause(text)).join('; '),
     against: against.map(({ name }) => name),
     measured: against.flatMap(({ vectors }) => vectors.at(-1) ?? []).map(({ at_ms, status }) => ({ at_ms, status })),
-    isExplained: causes.some(({ kind }) => kind === 'frame') || (isLevel && Math.abs(offset.up) < antennas_m),
+    isExplained: causes.some(({ kind }) => kind === 'frame') || (isLevel && Math.abs(offset.up) < mostAntennas_m),
   }
 }
 
@@ -146,10 +136,7 @@ export interface Confirmation {
   readonly isRepeatedFixed: boolean
 }
 
-/** Windows of an hour with so much time between their ends are mostly independent. */
-const other_ms = 40 * 60_000
-/** Neighbours that have to agree with each other. */
-const leastAgainst = 2
+const window_ms = 3_600_000
 
 export function confirmed(
   before: Confirmation | undefined,
@@ -158,11 +145,11 @@ export function confirmed(
 ): Confirmation | undefined {
   if (state !== 'contradicts') return undefined
   if (!before) return { since_ms: now_ms, isRepeated: false, isRepeatedFixed: false }
-  const later = measured.filter(({ at_ms }) => at_ms >= before.since_ms + other_ms)
+  const later = laterThan({ since: before.since_ms, window: window_ms }, measured, ({ at_ms }) => at_ms)
   return {
     since_ms: before.since_ms,
-    isRepeated: before.isRepeated || later.length >= leastAgainst,
-    isRepeatedFixed: before.isRepeatedFixed || fixedOf(later) >= leastAgainst,
+    isRepeated: before.isRepeated || later.length >= leastOpposing,
+    isRepeatedFixed: before.isRepeatedFixed || fixedOf(later) >= leastOpposing,
   }
 }
 
@@ -178,9 +165,9 @@ export function effectOf(
   confirmation: Confirmation | undefined,
 ): NeighbourEffect {
   if (state !== 'contradicts') return 'none'
-  if (setting === 'note' || isStated || measured.length < leastAgainst) return 'notes'
+  if (setting === 'note' || isStated || measured.length < leastOpposing) return 'notes'
   if (setting === 'hold' && confirmation?.isRepeatedFixed && !isExplained) return 'holds'
-  return fixedOf(measured) >= leastAgainst || confirmation?.isRepeated ? 'degrades' : 'notes'
+  return fixedOf(measured) >= leastOpposing || confirmation?.isRepeated ? 'degrades' : 'notes'
 }
 
 /** A sentence as a part of another one. */

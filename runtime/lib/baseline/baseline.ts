@@ -179,6 +179,9 @@ function withHidden(covariance: Matrix, hidden_m: number): Matrix {
 /** In height: two calibrated antennas of different models, and one beside an announced phase centre. Metres, and up to how many. */
 const phaseCentres = { both: { sigma_m: 0.03, most_m: 0.12 }, one: { sigma_m: 0.06, most_m: 0.15 } }
 
+/** Positions are those of antenna reference points: two antenna types differ by up to this in height, metres. */
+export const mostAntennas_m = phaseCentres.one.most_m
+
 /**
  * The vector is that between the phase centres. They are 5 to 13 cm above the announced reference points of two antennas, and in one
  * plane only if the antennas are of the same model. Unknown antennas are taken for equal. Undefined: they are equal.

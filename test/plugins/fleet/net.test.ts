@@ -125,7 +125,7 @@ t.test('a contradiction counts once two neighbours repeat it by another window',
   const right = { ...wrong, state: 'agrees', offset: { ...up, up: 0 } } as const
   const arp = { x: 1, y: 2, z: 3 }
   const at = (newest_s: number, opposing_s: number[] = []): Evidence => ({
-    ...{ serial: 'A', arp, now_s: newest_s + 10, newest_s, window_s: 0, opposing_s, apart_s: 2_400, neighbours: [] },
+    ...{ serial: 'A', arp, now_s: newest_s + 10, newest_s, window_s: 0, opposing_s, length_s: 3_600, neighbours: [] },
     cause: { kind: 'height', values: {}, text: '' },
   })
   const agreed = stepped(undefined, right as never, at(10_000, []))

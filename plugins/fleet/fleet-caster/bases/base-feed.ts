@@ -1,4 +1,4 @@
-import { distance, isObservation } from 'rtk-base/gnss'
+import { distance, isAnnouncedPosition, isObservation, PublicationGuard, publicationTexts } from 'rtk-base/gnss'
 import type { Dispose, PluginContext } from 'rtk-base/plugin'
 import {
   type FleetMessage,
@@ -11,17 +11,13 @@ import {
 import type { BaseDelivery } from '../delivery.js'
 import type { Settings } from '../options.js'
 import { whyUnfit } from './fitness.js'
-import { largest_bytes, type Publication, type PublicationReader } from './publication.js'
+import type { Publication, PublicationReader } from './publication.js'
 import type { Signatures } from './signatures.js'
 
 /** Without rovers the subscription is kept for so long: one that reconnects gets the next epoch. */
 const linger_ms = 60_000
-/** A 1005 is the announced reference within this distance. */
-const same_m = 0.01
 /** Epochs of the future: clocks differ by this much. */
 const early_s = 5
-/** Publications in a second, beyond the rate of any station. */
-const mostPerSecond = 25
 const referenceTypes = [1005, 1006, 1008, 1033, 1230]
 
 /** Kinds of refusals, for counting. */
@@ -84,7 +80,7 @@ export class BaseFeed {
   #good_ms: number
   /** MQTT 3.1.1: a publication that waits for its signature. */
   #unsigned: Buffer | undefined
-  #second = { from_ms: 0, count: 0 }
+  readonly #guard = new PublicationGuard()
 
   constructor(serial: string, ports: FeedPorts) {
     this.#serial = serial
@@ -186,12 +182,9 @@ export class BaseFeed {
       this.#refuse('retained')
       return
     }
-    if (!this.#paced()) {
-      this.#refuse('flood', 'it publishes more than 25 times a second')
-      return
-    }
-    if (payload.length > largest_bytes) {
-      this.#refuse('size', `it published ${payload.length} bytes at once`)
+    const refusal = this.#guard.refusal(payload.length, this.#ports.ctx.clock.monotonic())
+    if (refusal) {
+      this.#refuse(refusal, `it ${publicationTexts[refusal]}`)
       return
     }
     if (this.#unsigned) this.#judge(this.#unsigned, undefined)
@@ -301,9 +294,11 @@ export class BaseFeed {
     for (const position of positions) {
       if (!position) return ['position', 'its 1005 cannot be read']
       if (!arp) return ['unfit']
-      const apart_m = distance(position, arp)
-      if (apart_m > same_m)
-        return ['position', `the position in its RTCM is ${apart_m.toFixed(2)} m from the reference that it announces`]
+      if (!isAnnouncedPosition(position, arp))
+        return [
+          'position',
+          `the position in its RTCM is ${distance(position, arp).toFixed(2)} m from the reference that it announces`,
+        ]
     }
     return undefined
   }
@@ -319,13 +314,6 @@ export class BaseFeed {
     if (kind !== 'position' && kind !== 'stale') return
     this.#trouble = text
     this.look()
-  }
-
-  #paced(): boolean {
-    const now_ms = this.#ports.ctx.clock.monotonic()
-    if (now_ms - this.#second.from_ms >= 1_000) this.#second = { from_ms: now_ms, count: 0 }
-    this.#second.count += 1
-    return this.#second.count <= mostPerSecond
   }
 }
 

@@ -1,8 +1,6 @@
 import { epochUtc_ms, type Frame, Framer, isObservation, referencePoint } from 'rtk-base/gnss'
 import type { Ecef, RtcmFrame } from 'rtk-base/services'
 
-/** An epoch of all constellations and signals has 8 kB. */
-export const largest_bytes = 65_536
 /** Messages of one publication: reference messages, and an epoch whose constellations are split. */
 const mostFrames = 128
 

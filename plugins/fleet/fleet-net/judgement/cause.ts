@@ -20,10 +20,6 @@ export interface CauseFacts {
   readonly now_ms: number
 }
 
-/** Stated standard deviations within which an offset is within the accuracy of the survey. */
-const withinSigmas = 3
-/** A better accuracy than this promises a position that agrees with the neighbours, metres. */
-const coarse_m = 0.03
 /** A movement causes an offset if it explains this part of it. */
 const leastPart = 0.5
 const size = ({ east, north, up }: Enu) => Math.hypot(east, north, up)
@@ -44,14 +40,14 @@ export function probableCause({ serial, arp, judgement, ranged, wrong, reference
   const { offset, sigma } = judgement
   const { plate, epoch, accuracy_m, antenna } = reference
   const frame = frameNamed(reference.frame)
-  const [found = noCause] = causesOf({
-    ...{ id: serial, arp, byRanges: ranged.get(serial)?.byRanges, offset, sigma, now: decimalYear(now_ms) },
+  const [cause = noCause] = causesOf({
+    ...{ id: serial, arp, byRanges: ranged.get(serial)?.byRanges, offset, sigma, accuracy_m },
+    now: decimalYear(now_ms),
     others: [...wrong].flatMap((id) => (id === serial ? [] : (ranged.get(id) ?? []))),
     datum: { ...(frame && { frame }), ...(frame && epoch > 0 && { epoch }), ...(plate && { plate }) },
     ...(antenna.height_m > 0 && { antennaHeight_m: antenna.height_m }),
   })
-  if (found.kind === 'swapped' || found.kind === 'far') return found
-  return accuracy_m > coarse_m && size(offset) <= withinSigmas * accuracy_m ? surveyCause(accuracy_m) : found
+  return cause
 }
 
 /** Whether the history of the station may tell more than this cause. */
@@ -63,13 +59,4 @@ export function withMovement(cause: Cause, offset: Enu, movement: NetCause | und
   const metres = (axis: keyof Enu) => Number(movement.values[`${axis}_mm`] ?? 0) / 1_000
   const along_m2 = offset.east * metres('east') + offset.north * metres('north') + offset.up * metres('up')
   return along_m2 >= leastPart * size(offset) ** 2 ? movement : cause
-}
-
-function surveyCause(acc_m: number): Cause {
-  const accuracy = `${acc_m.toFixed(acc_m < 1 ? 2 : 1)} m`
-  return {
-    kind: 'survey',
-    values: { acc_m },
-    text: `The position is as accurate as its survey says (${accuracy}). Survey it with corrections or enter better coordinates if that is not enough.`,
-  }
 }

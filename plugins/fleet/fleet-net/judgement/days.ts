@@ -1,6 +1,6 @@
 /** Daily medians of the vectors. */
-import type { DailyOffset } from 'rtk-base/baseline'
-import { enu, median } from 'rtk-base/gnss'
+import { type DailyOffset, dailyOffset } from 'rtk-base/baseline'
+import { enu } from 'rtk-base/gnss'
 import type { Ecef, Enu, FleetDatabase } from 'rtk-base/services'
 import { ecefOf } from '../store/store.js'
 
@@ -121,20 +121,5 @@ export async function curveOf(
   return [...byDay]
     .slice(0, mostDays)
     .reverse()
-    .map(([t_s, all]) => {
-      const of = (pick: (one: { offset: Enu; sigma: Enu }) => number) => median(all.map(pick))
-      return {
-        t_s,
-        offset: {
-          east: of((one) => one.offset.east),
-          north: of((one) => one.offset.north),
-          up: of((one) => one.offset.up),
-        },
-        sigma: {
-          east: of((one) => one.sigma.east),
-          north: of((one) => one.sigma.north),
-          up: of((one) => one.sigma.up),
-        },
-      }
-    })
+    .map(([t_s, samples]) => dailyOffset(t_s, samples))
 }

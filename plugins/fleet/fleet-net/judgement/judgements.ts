@@ -28,8 +28,6 @@ const least_s = 180
 /** Without a new vector, judgements are made again after this time: vectors become too old. */
 const again_s = 1_800
 const tidy_s = 3_600
-/** Vectors of a pair have different windows if at most a third of each is common. */
-const apart = 0.66
 /** The facts of one judgement of all stations. */
 interface Facts {
   readonly judged: ReadonlyMap<string, NetJudgement>
@@ -184,7 +182,7 @@ export class Judgements implements FleetNet {
       const evidence = {
         ...{ serial, arp, now_s: Math.floor(now_s), neighbours: [...neighbours], opposing_s },
         ...{ newest_s: own.at(-1)?.t_s ?? 0, window_s: middle ? Math.floor(middle.t_s - window_s) : 0 },
-        ...{ cause: causes.get(serial) ?? noCause, apart_s: apart * window_s },
+        ...{ cause: causes.get(serial) ?? noCause, length_s: window_s },
       }
       stored.push(stepped(same, found, evidence))
     }

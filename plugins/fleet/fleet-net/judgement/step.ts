@@ -1,5 +1,5 @@
 /** From a judgement to what is stored of a base. Pure. */
-import type { NetJudgement } from 'rtk-base/baseline'
+import { isConfirmed, type NetJudgement } from 'rtk-base/baseline'
 import type { Ecef, FleetJudgement } from 'rtk-base/services'
 
 /** Judgement of a base as it is stored. */
@@ -26,14 +26,11 @@ export interface Evidence {
   readonly window_s: number
   /** The newest fixed vector of each neighbour that opposes the announced position, UTC seconds. */
   readonly opposing_s: readonly number[]
-  /** Least time between two vectors of different windows. */
-  readonly apart_s: number
+  /** Length of a window. */
+  readonly length_s: number
   readonly neighbours: readonly string[]
   readonly cause: FleetJudgement['cause']
 }
-
-/** Neighbours that must oppose a position in both windows. */
-const leastOpposing = 2
 
 /**
  * A position is contradicted when it still is by newer windows of at least two opposing neighbours. Until then it is `unknown`, with the
@@ -41,11 +38,11 @@ const leastOpposing = 2
  * @param before of the same announced position; undefined: none
  */
 export function stepped(before: StoredBase | undefined, found: NetJudgement, evidence: Evidence): StoredBase {
-  const { serial, arp, now_s, newest_s, window_s, opposing_s, apart_s, neighbours, cause } = evidence
+  const { serial, arp, now_s, newest_s, window_s, opposing_s, length_s, neighbours, cause } = evidence
   // The clock may have been set back since the doubt.
   const doubted_s = Math.min(before?.doubted_s ?? newest_s, newest_s)
   const isNew = found.state === 'contradicts' && before?.state !== 'contradicts'
-  const isPending = isNew && opposing_s.filter((t_s) => t_s >= doubted_s + apart_s).length < leastOpposing
+  const isPending = isNew && !isConfirmed({ since: doubted_s, window: length_s }, opposing_s)
   const state = isPending ? 'unknown' : found.state
   const { sigma } = found
   return {

@@ -1,11 +1,13 @@
 import { Recording } from 'rtk-base/baseline'
 import {
-  distance,
   type Frame,
   Framer,
   gpsSeconds,
+  isAnnouncedPosition,
   isMsm,
   knownLeap_s,
+  PublicationGuard,
+  type publicationTexts,
   referencePoint,
   stationId,
   unixToGps,
@@ -13,15 +15,8 @@ import {
 import type { Dispose, PluginContext } from 'rtk-base/plugin'
 import { type FleetMessage, fleet, fleetBroker } from 'rtk-base/services'
 
-/** An epoch of all constellations and signals has 8 kB. */
-const largest_bytes = 65_536
-/** Publications in a second, beyond the rate of any station. */
-const mostPerSecond = 25
-/** A 1005 is the announced reference within this distance. */
-const same_m = 0.01
-
 /** Why the RTCM of a station cannot be used; `''`: nothing speaks against it. */
-export type Trouble = '' | 'flood' | 'size' | 'position' | 'sources' | 'moved' | 'gone'
+export type Trouble = '' | keyof typeof publicationTexts | 'position' | 'sources' | 'moved' | 'gone'
 
 /** The RTCM of one station while pairs need it: subscribed once, bounded, compared with the announced position. */
 export class Listening {
@@ -38,7 +33,7 @@ export class Listening {
   #reference: string
   #stationId: number | undefined
   #now_s = 0
-  #second = { from_ms: 0, count: 0 }
+  readonly #guard = new PublicationGuard()
 
   /** @param took a publication was taken or refused @param window_s pairs use the RTCM of this time */
   constructor(ctx: PluginContext, serial: string, window_s: number, took: () => void) {
@@ -82,12 +77,9 @@ export class Listening {
     const { clock } = this.#ctx
     this.#took()
     this.#compare()
-    if (!this.#paced(clock.monotonic())) {
-      this.#fails('flood')
-      return
-    }
-    if (payload.length > largest_bytes) {
-      this.#fails('size')
+    const refusal = this.#guard.refusal(payload.length, clock.monotonic())
+    if (refusal) {
+      this.#fails(refusal)
       return
     }
     this.#now_s = gpsSeconds(unixToGps(clock.now() / 1_000, knownLeap_s))
@@ -101,7 +93,7 @@ export class Listening {
     if (type === 1005 || type === 1006) {
       const arp = this.#ctx.services.use(fleet).station(this.#serial)?.arp
       const found = referencePoint(bytes)?.arp
-      if (arp && found && distance(arp, found) > same_m) this.#fails('position')
+      if (arp && found && !isAnnouncedPosition(found, arp)) this.#fails('position')
     }
     if (isMsm(type)) {
       const id = stationId(bytes)
@@ -120,11 +112,5 @@ export class Listening {
     this.#trouble = why
     this.#trouble_ms = this.#ctx.clock.monotonic()
     this.recording.clear()
-  }
-
-  #paced(now_ms: number): boolean {
-    if (now_ms - this.#second.from_ms >= 1_000) this.#second = { from_ms: now_ms, count: 0 }
-    this.#second.count += 1
-    return this.#second.count <= mostPerSecond
   }
 }

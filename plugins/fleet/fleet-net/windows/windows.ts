@@ -1,3 +1,4 @@
+import { publicationTexts } from 'rtk-base/gnss'
 import type { PluginContext } from 'rtk-base/plugin'
 import { type Ecef, fleet, fleetBroker, fleetJobs, type JobEnd } from 'rtk-base/services'
 import type { Settings } from '../options.js'
@@ -27,8 +28,7 @@ export interface WindowMetrics {
 
 /** Words for a person: why there is no vector. */
 const texts: Readonly<Record<Exclude<Trouble, ''>, string>> = {
-  flood: 'publishes more than 25 times a second',
-  size: 'publishes more than 64 KiB at once',
+  ...publicationTexts,
   position: 'has another position in its RTCM than it announces',
   sources: 'has RTCM of two stations under its name',
   moved: 'announced another position meanwhile',

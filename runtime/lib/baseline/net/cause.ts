@@ -13,6 +13,8 @@ export interface NetCause {
     | 'height'
     /** The antenna moves or has moved. */
     | 'moved'
+    /** The offset is within the accuracy that is stated for the position. */
+    | 'survey'
     | 'unexplained'
   readonly values: Readonly<Record<string, string | number | boolean>>
   readonly text: string
@@ -33,6 +35,8 @@ export interface CauseEvidence extends RangedBase {
   /** The datum of the announced position, as the operator gave it. */
   readonly datum?: { readonly frame?: FrameName; readonly epoch?: number; readonly plate?: PlateName }
   readonly neighbours?: { readonly frame?: FrameName; readonly epoch?: number }
+  /** Stated accuracy of the announced position, 3D, 1 sigma, metres; omitted: not known. */
+  readonly accuracy_m?: number | undefined
   /** Decimal year of the measurement. */
   readonly now: number
   /** Height of the antenna reference point above the marker, metres. */

@@ -6,6 +6,8 @@ import { frameCause } from './frame-cause.js'
 /** Positions by ranges are right to this, and farther apart than this they differ for certain, metres. */
 const ranged = { same_m: 10, far_m: 25 }
 const height = { least_m: 0.03, same_m: 0.01, surely_m: 0.02 }
+/** This accuracy, or a better one, promises a position that agrees with the neighbours, metres. */
+const coarse = { least_m: 0.03, sigmas: 3 }
 /** An offset is not stated to less. */
 const least_m = 0.01
 
@@ -15,6 +17,8 @@ export function causesOf(evidence: CauseEvidence): NetCause[] {
   if (swapped) return [swapped]
   const far = farCause(evidence)
   if (far) return [far]
+  const survey = surveyCause(evidence)
+  if (survey) return [survey]
   const found = [frameCause(evidence), heightCause(evidence)].flatMap((cause) => cause ?? [])
   return found.length > 0 ? found : [unexplained(evidence)]
 }
@@ -41,6 +45,16 @@ function farCause({ arp, byRanges }: CauseEvidence): NetCause | undefined {
   if (!(away_m > ranged.far_m)) return undefined
   const text = `The station's own ranges place it ${lengthText(away_m)} away from the announced position.`
   return { kind: 'far', values: { away_m: rounded(away_m) }, text }
+}
+
+/** A position that is stated to be so inaccurate is not wrong if it is off by as much. */
+function surveyCause({ offset, accuracy_m = 0 }: CauseEvidence): NetCause | undefined {
+  const { east, north, up } = offset
+  const isWithin = accuracy_m > coarse.least_m && Math.hypot(east, north, up) <= coarse.sigmas * accuracy_m
+  if (!isWithin) return undefined
+  const accuracy = `${accuracy_m.toFixed(accuracy_m < 1 ? 2 : 1)} m`
+  const text = `The position is as accurate as its survey says (${accuracy}). Survey it with corrections or enter better coordinates if that is not enough.`
+  return { kind: 'survey', values: { acc_m: accuracy_m }, text }
 }
 
 /**

@@ -2,6 +2,7 @@
 
 export type { CauseEvidence, NetCause, RangedBase } from './cause.js'
 export { causesOf } from './causes.js'
+export { type Doubt, isConfirmed, laterThan, leastOpposing } from './confirmation.js'
 export {
   judgeNet,
   judgeNetInSteps,
@@ -11,5 +12,5 @@ export {
   type NetReason,
   samePlace_m,
 } from './judge.js'
-export { type DailyOffset, movementOf } from './movement.js'
+export { type DailyOffset, dailyOffset, movementOf } from './movement.js'
 export type { NetVector } from './pairs.js'

@@ -12,6 +12,15 @@ export interface DailyOffset {
   readonly sigma: Enu
 }
 
+/** The offset of a day: of each axis the median of its samples. */
+export function dailyOffset(t_s: number, samples: readonly Omit<DailyOffset, 't_s'>[]): DailyOffset {
+  const medians = (part: 'offset' | 'sigma'): Enu => {
+    const of = (axis: keyof Enu) => median(samples.map((sample) => sample[part][axis]))
+    return { east: of('east'), north: of('north'), up: of('up') }
+  }
+  return { t_s, offset: medians('offset'), sigma: medians('sigma') }
+}
+
 const day_s = 86_400
 const year_s = 365.25 * day_s
 /** Days that are needed, on each side of a step, the newest that are used, and those of them that are tried: a long move shows in a part of them as well, in a tenth of the time. */
