@@ -119,7 +119,9 @@ export class AlertRows {
           return keptOf('batch', `${what} ${kind} ${severity} ${group}`, one, () => batchBy(one, -monotonic_ms))
         }),
         ...(overflow ? [keptOf('overflow', '', overflow, () => batchBy(overflow, -monotonic_ms))] : []),
-        keptOf('sent', '', sent_ms, () => ({ sent_ms: sent_ms.map((ms) => ms - monotonic_ms) })),
+        ...(sent_ms.length > 0
+          ? [keptOf('sent', '', sent_ms, () => ({ sent_ms: sent_ms.map((ms) => ms - monotonic_ms) }))]
+          : []),
       ].map((one) => [`${one.part} ${one.name}`, one]),
     )
     const sources = new Map([...kept].map(([name, { source }]) => [name, source]))
