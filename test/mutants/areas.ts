@@ -305,7 +305,10 @@ export const areas: readonly Area[] = [
   {
     name: 'alerts',
     code: ['plugins/device/alerts', 'plugins/fleet/fleet-registry/alerts.ts'],
-    tests: ['alerts', 'rules', 'fleet-alerts'].map((file) => `plugins/device/alerts/${file}`),
+    tests: [
+      ...['alerts', 'rules', 'fleet-alerts'].map((file) => `plugins/device/alerts/${file}`),
+      'plugins/fleet/queries',
+    ],
     sample: 16,
   },
   {
@@ -320,8 +323,9 @@ export const areas: readonly Area[] = [
       'plugins/fleet/fleet-rollout',
       'plugins/fleet/fleet/database/database.ts',
       'plugins/fleet/fleet/database/postgres.ts',
+      'plugins/fleet/fleet/jobs.ts',
     ],
-    tests: ['plugins/fleet/rollout-steps', 'plugins/fleet/rollout', 'peers/fleet'],
+    tests: ['plugins/fleet/jobs', 'plugins/fleet/rollout-steps', 'plugins/fleet/rollout', 'peers/fleet'],
     sample: 14,
   },
 ]
