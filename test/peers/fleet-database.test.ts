@@ -191,7 +191,7 @@ t.test('a fleet moves from the embedded database to PostgreSQL, and nothing is l
       const owners = await query<{ n: number }>('select count(distinct owner)::int as n from fleet_migration').catch(
         () => [],
       )
-      return owners[0]?.n === 8 && (await station.request('/fleet/record')).status < 500
+      return owners[0]?.n === 9 && (await station.request('/fleet/record')).status < 500
     }
     const errors = () => (found.device?.errors() ?? []).map(({ code, text }) => `${code}: ${text}`)
     return { station, query, ready, errors, until: (what: string, is = ready) => drive(station.clock, is, what) }
