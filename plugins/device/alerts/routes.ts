@@ -155,7 +155,7 @@ export function alertRoutes(ctx: PluginContext, alerts: Alerts): void {
       const { key } = request.params as { key: string }
       if (!(await alerts.acknowledge(key, by.slice(0, 64))))
         throw new RtkError('RTK_ERR_NOT_FOUND', `there is no alert ${key}`)
-      ctx.log.info({ key, by }, 'an alert was acknowledged')
+      ctx.log.info({ alert: key, by }, 'an alert was acknowledged')
       return { ok: true }
     },
   })
