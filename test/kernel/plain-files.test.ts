@@ -66,6 +66,14 @@ t.test('a record in a file of its own', async (t) => {
         t.match(damage, reason, name)
       }
     }
+    const usual = new StateFile(Shape, join(folder, 'usual'))
+    for (const [bytes, isRead] of [
+      [1 << 20, true],
+      [(1 << 20) + 1, false],
+    ] as const) {
+      writeFileSync(usual.path, '{"count":1}'.padEnd(bytes))
+      t.equal((await usual.read()).value !== undefined, isRead, `${bytes} bytes without another limit`)
+    }
     await file('other').write({ count: 1 })
     t.same(await file('other').read(), { value: { count: 1 } }, 'the next write repairs it')
   })

@@ -253,7 +253,8 @@ t.test('a change', async (t) => {
     const mail = plugin('mail', (ctx) => {
       ctx.config.define('host', Type.String(), { default: '' })
       ctx.config.define('url', Type.String(), { default: '' })
-      ctx.config.define('word', Type.String(), { default: '', secret: true, boundTo: ['host', 'url'] })
+      ctx.config.define('word', Type.String(), { default: '', secret: true, boundTo: ['host', 'url', 'peer'] })
+      ctx.config.define('peer', Type.String(), { default: '' })
     })
     const { station, store } = await stationWith(t, { mail })
     const change = (values: object) => station.change(values, { source: 'http' })
@@ -264,10 +265,12 @@ t.test('a change', async (t) => {
     await change({ url: 'https://files.example/b' })
     t.equal(await word(), 'secret', 'the same host')
     const gone = { result: 'ok', errors: [{ name: 'word', message: /was removed: it was entered for another/ }] }
-    for (const away of [{ host: 'evil.example' }, { host: '' }, { url: 'https://files.example:444/b' }]) {
+    await change({ peer: 'files:21', word: 'secret' })
+    const others = [{ host: 'evil.example' }, { host: '' }, { url: 'https://files.example:444/b' }, { peer: 'evil:21' }]
+    for (const away of others) {
       t.match(await change(away), gone, JSON.stringify(away))
       t.equal(await word(), '')
-      await change({ host: 'mail.example', url: 'https://files.example/b', word: 'secret' })
+      await change({ host: 'mail.example', url: 'https://files.example/b', peer: 'files:21', word: 'secret' })
       t.equal(await word(), 'secret', 'brought along')
     }
   })

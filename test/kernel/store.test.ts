@@ -575,6 +575,16 @@ t.test('what would make the store too large to be read again is refused before a
   })
 })
 
+t.test('the largest contents fit to the byte, with what stands between two entries', async (t) => {
+  const around = '["n","a",""],\n'
+  const fits = 'x'.repeat((8 << 20) - around.length)
+  await opened(join(t.testdir(), 'store'), async (store) => {
+    const tooMuch = store.batch([{ namespace: 'n', key: 'a', value: `${fits}x` }])
+    await t.rejects(tooMuch, { code: 'RTK_ERR_STORE_WRITE' })
+    await store.batch([{ namespace: 'n', key: 'a', value: fits }])
+  })
+})
+
 t.test('a file that is too large to be read is kept, whatever there is beside it', async (t) => {
   for (const count of [1, 2]) {
     const folder = join(t.testdir(), 'store')

@@ -65,3 +65,17 @@ t.test('a trial knows what returns, and how much of its window is left', async (
   await clock.advance(100_000)
   t.equal(over, 2)
 })
+
+t.test('a trial without a window waits for its evidence alone', (t) => {
+  const timers: number[] = []
+  const timer = (delay_ms: number) => {
+    timers.push(delay_ms)
+    return () => {}
+  }
+  const trial = new Trial<string>({ clock: { monotonic: () => 0, timer }, over: () => t.fail('it ends by itself') })
+  trial.begin('before')
+  trial.start()
+  t.strictSame(timers, [])
+  t.equal(trial.left_ms, Number.POSITIVE_INFINITY)
+  t.end()
+})

@@ -152,4 +152,14 @@ export const equivalents: readonly Equivalent[] = [
     after: 'this.#left_ms() <= 1',
     because: 'a millisecond of 15 s',
   },
+  {
+    source: 'runtime/platform/password-check.ts',
+    after: 'this.#known.size >= mostKnown',
+    because: 'one password less is remembered, and derived again when it comes',
+  },
+  {
+    source: 'runtime/gateway/login/login.ts',
+    after: 'this.#sessions.hashes.length >= 0',
+    because: 'nothing is written over nothing',
+  },
 ]
