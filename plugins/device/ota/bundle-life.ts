@@ -1,7 +1,7 @@
 import { mostTries, type PluginContext } from 'rtk-base/plugin'
 import { type BundleInstaller, device } from 'rtk-base/services'
 import { Health } from './health.js'
-import { type ImageTrial, look_ms, reasonOf } from './image-trial.js'
+import { endOf, type ImageTrial, look_ms } from './image-trial.js'
 import type { UpdateMemory } from './memory.js'
 import type { StationSigns } from './signs.js'
 import type { Updates } from './updates.js'
@@ -56,10 +56,9 @@ async function judge(ctx: PluginContext, life: BundleLife): Promise<void> {
     if (pending?.installed) return updates.restartSoon()
   }
   if (pending) {
-    const text = reasonOf(pending, lastEnd, pending.installed === true)
-    ctx.log.error(text)
-    updates.progress.showFailure(text)
-    await memory.end(text)
+    const end = endOf(pending, lastEnd, pending.installed === true)
+    updates.progress.showGivenUp(end)
+    await memory.end(end)
   }
   keepBooted(ctx, life)
 }

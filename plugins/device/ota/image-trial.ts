@@ -2,7 +2,7 @@ import type { PluginContext } from 'rtk-base/plugin'
 import { device, type RunEnd } from 'rtk-base/services'
 import { Health } from './health.js'
 import type { Installer } from './installer.js'
-import type { Pending, UpdateMemory } from './memory.js'
+import type { GivenUp, Pending, UpdateMemory } from './memory.js'
 import type { StationSigns } from './signs.js'
 
 export const look_ms = 5_000
@@ -113,9 +113,9 @@ export class ImageTrial {
  * Why an update that was installed does not run, for the operator.
  * @param tried the launcher has started it, or found it damaged
  */
-export function reasonOf(pending: Pending | undefined, lastEnd: RunEnd | undefined, tried: boolean): string {
-  const name = pending ? `the update to ${pending.version}` : 'the version that ran before'
-  return `${name} was given up: ${causeOf(pending, lastEnd, tried)}; ${pending ? `${pending.from} runs again` : 'the one before it runs again'}`
+export function endOf(pending: Pending | undefined, lastEnd: RunEnd | undefined, tried: boolean): GivenUp {
+  const cause = causeOf(pending, lastEnd, tried)
+  return { cause, ...(pending && { versions: { tried: pending.version, runs: pending.from } }) }
 }
 
 function causeOf(pending: Pending | undefined, lastEnd: RunEnd | undefined, tried: boolean): string {

@@ -5,7 +5,7 @@ import { Type } from 'typebox'
 import { followBundles } from './bundle-life.js'
 import { CheckedVersion, VersionCheck } from './check.js'
 import { Download } from './download.js'
-import { ImageTrial, reasonOf } from './image-trial.js'
+import { endOf, ImageTrial } from './image-trial.js'
 import type { Installer } from './installer.js'
 import { UpdateMemory } from './memory.js'
 import { StationSigns } from './signs.js'
@@ -153,7 +153,7 @@ export default definePlugin({
     const { memory, signs, updates, bundles, open, limits } = state
     signs.watch()
     const failed = await memory.failed()
-    if (failed) updates.progress.showFailure(failed)
+    if (failed) updates.progress.showGivenUp(failed)
     const slots = open()
     const progress = (percent: number) => updates.progress.show(percent < 100 ? 'verifying' : 'idle', percent)
     const begun_ms = handoff.get('trialBegun_ms', Type.Number())
@@ -209,10 +209,9 @@ async function lookBack(
     if (pending?.slot === slots.running) return await trial.settle()
     const givenUp = await slots.givenUp()
     if (!pending && !givenUp) return
-    const text = reasonOf(pending, ctx.services.use(device).lastEnd, givenUp !== undefined)
-    ctx.log.error(text)
-    updates.progress.showFailure(text)
-    await memory.end(text)
+    const end = endOf(pending, ctx.services.use(device).lastEnd, givenUp !== undefined)
+    updates.progress.showGivenUp(end)
+    await memory.end(end)
     if (givenUp) await slots.reported()
   } catch (error) {
     ctx.log.error({ err: error }, `how the last update ended could not be stored: ${(error as Error).message}`)

@@ -32,6 +32,14 @@ const Pending = Type.Object({
 })
 export type Pending = Static<typeof Pending>
 
+/** An update that ran and was given up. */
+export const GivenUp = Type.Object({
+  cause: Type.String(),
+  /** What was given up, and what runs in its place; absent: nothing is recorded of it. */
+  versions: Type.Optional(Type.Object({ tried: Type.String(), runs: Type.String() })),
+})
+export type GivenUp = Static<typeof GivenUp>
+
 /** State that survives a restart, in the protected store, so that a factory reset restores no old version or key. */
 export class UpdateMemory {
   readonly #ctx: PluginContext
@@ -98,10 +106,10 @@ export class UpdateMemory {
     await this.#ctx.store.protected.batch({ pending, failed: undefined })
   }
 
-  /** Why the last update failed after its restart; `''`: it did not. */
-  async failed(): Promise<string> {
+  /** Why the last update failed after its restart; undefined: it did not. */
+  async failed(): Promise<GivenUp | undefined> {
     const failed = await this.#ctx.store.protected.get('failed')
-    return typeof failed === 'string' ? failed : ''
+    return Value.Check(GivenUp, failed) ? failed : undefined
   }
 
   /** @throws RTK_ERR_STORE_WRITE */
@@ -127,7 +135,7 @@ export class UpdateMemory {
   }
 
   /** The update is over. @param failed reason of a failure @throws RTK_ERR_STORE_WRITE */
-  async end(failed?: string): Promise<void> {
+  async end(failed?: GivenUp): Promise<void> {
     await this.#ctx.store.protected.batch({ pending: undefined, failed })
   }
 

@@ -1,5 +1,6 @@
 import { type EventSource, type PluginContext, RtkError, unavailable } from 'rtk-base/plugin'
 import type { UpdateStateName } from 'rtk-base/schemas'
+import type { GivenUp } from './memory.js'
 
 const errorCode = 'update-failed'
 
@@ -85,6 +86,17 @@ export class Progress {
     const text = `the update failed: ${isCut ? 'the sender broke off, send the image again' : (error as Error).message}`
     this.#ctx.log.warn({ err: error }, `${text}; the running version is unchanged`)
     this.showFailure(text)
+  }
+
+  /** An update ran and was given up: the version before it runs. */
+  showGivenUp({ cause, versions }: GivenUp): void {
+    this.#isFailed = true
+    this.show('failed', 0)
+    this.#ctx.errors.while(
+      errorCode,
+      versions ? { version: versions.tried, runs: versions.runs, cause } : { _unrecorded: true, cause },
+    )
+    this.#ctx.log.error({ cause, ...versions }, 'the update was given up, and the version before it runs again')
   }
 
   /** @param isStuck only a restart of the machine helps */

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { ManualClock, partOf, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
 import { Health, type Signs } from '../../../../plugins/device/ota/health.js'
-import { ImageTrial, reasonOf } from '../../../../plugins/device/ota/image-trial.js'
+import { endOf, ImageTrial } from '../../../../plugins/device/ota/image-trial.js'
 import { type Pending, UpdateMemory } from '../../../../plugins/device/ota/memory.js'
 import { DownloadPace, leastWindow_bytes, longest_ms } from '../../../../plugins/device/ota/pace.js'
 import { checkImage } from '../../../../plugins/device/ota/policy.js'
@@ -474,15 +474,19 @@ t.test('what outlives an update: its starts, the floors of plugins, keys and the
 
   await memory.begin({ version: '4.0.0' }, { from: '3.0.0', slot: 'a', before })
   t.same(await memory.pending(), { version: '4.0.0', from: '3.0.0', slot: 'a', before })
-  await memory.end('it crashed')
-  t.same([await memory.pending(), await memory.failed()], [undefined, 'it crashed'])
+  await memory.end({ cause: 'it crashed' })
+  t.same([await memory.pending(), await memory.failed()], [undefined, { cause: 'it crashed' }])
   await memory.begin({ version: '4.0.1' }, { from: '3.0.0', slot: 'a', before })
-  t.equal(await memory.failed(), '', 'the next one has not failed')
-  await memory.end('it crashed')
+  t.equal(await memory.failed(), undefined, 'the next one has not failed')
+  await memory.end({ cause: 'it crashed' })
   await memory.confirm({ version: '4.0.1', from: '3.0.0', slot: 'a', before })
-  t.same([await memory.failed(), await memory.minVersion()], ['', '1.6.0'])
+  t.same([await memory.failed(), await memory.minVersion()], [undefined, '1.6.0'])
   kept.set('pending', { version: 4 }).set('failed', 1).set('pluginFloors', ['1.0.0'])
-  t.same([await memory.pending(), await memory.failed(), await memory.pluginFloor('0')], [undefined, '', ''], 'garbage')
+  t.same(
+    [await memory.pending(), await memory.failed(), await memory.pluginFloor('0')],
+    [undefined, undefined, ''],
+    'garbage',
+  )
 
   const floorOf = async (name: string, minVersion?: string) => {
     await memory.raisePluginFloor({ name, ...(minVersion && { minVersion }) })
@@ -667,18 +671,14 @@ t.test('a new version', async (t) => {
     t.match(rig.reasons(), /update to 2\.0\.0 was given up: it did not come up/)
     const pending = { version: '2.0.0', from: '1.0.0', slot: 'b', before: { rtcm: false, broker: false } }
     const end = { at_ms: 0, stack: [] as string[] }
-    t.match(
-      reasonOf(pending, { ...end, how: 'failed', text: 'the process ended with exit code 3' }, true),
-      /it did not stay up: the process ended with exit code 3; 1\.0\.0 runs/,
-    )
-    t.match(
-      reasonOf(pending, { ...end, how: 'blocked', text: 'blocked', stack: ['  at loop (x.ts:3)'] }, true),
-      /blocked \(at loop \(x\.ts:3\)\)/,
-    )
-    t.match(
-      reasonOf(undefined, undefined, true),
-      /the version that ran before was given up: .*; the one before it runs again/,
-    )
+    const failed = { ...end, how: 'failed' as const, text: 'the process ended with exit code 3' }
+    t.strictSame(endOf(pending, failed, true), {
+      cause: 'it did not stay up: the process ended with exit code 3',
+      versions: { tried: '2.0.0', runs: '1.0.0' },
+    })
+    const blocked = { ...end, how: 'blocked' as const, text: 'blocked', stack: ['  at loop (x.ts:3)'] }
+    t.match(endOf(pending, blocked, true), { cause: /blocked \(at loop \(x\.ts:3\)\)/ })
+    t.strictSame(Object.keys(endOf(undefined, undefined, true)), ['cause'], 'nothing is recorded of it')
   })
 
   t.test('that was not installed to its end is not reported as one that was tried', async (t) => {

@@ -876,7 +876,6 @@ export const de: Texts = {
     'Die neue Version läuft. Sie bleibt, wenn alles wieder geht, was vorher ging; sonst kehrt die alte zurück.',
   'update.takenBack': 'Das letzte Update hat sich zurückgenommen',
   'update.refused': 'Das letzte Update wurde nicht installiert',
-  'update.because': '{version} hat sich zurückgenommen, weil: {cause}. {runs} läuft wieder.',
   'update.safe': 'Nichts ist verloren: Einstellungen und Position sind wie vorher.',
   'update.details': 'Einzelheiten',
   'update.slotName': 'Slot',

@@ -894,7 +894,6 @@ export const pages = {
   'update.about.restart': 'RTCM stops for about half a minute. This page reconnects automatically.',
   'update.takenBack': 'The last update took itself back',
   'update.refused': 'The last update was not installed',
-  'update.because': '{version} took itself back because: {cause}. {runs} runs again.',
   'update.safe': 'Nothing is lost: settings and position are as before.',
   'update.details': 'Details',
   'update.slotName': 'Slot',

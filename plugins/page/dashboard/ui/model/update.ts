@@ -14,8 +14,8 @@ export interface UpdateNow {
   /** Undefined: none is under way. */
   readonly step: UpdateStep | undefined
   readonly percent: number
-  /** Why the last one does not run; '' when none failed. */
-  readonly failure: string
+  /** Why the last one does not run. */
+  readonly failure: StationError | undefined
   /** The update ran, and the version before it was started again by itself; else it was refused before it ran. */
   readonly isTakenBack: boolean
 }
@@ -35,8 +35,8 @@ export function updateOf(document: Json | undefined): UpdateNow {
   return {
     step: isTrial ? 'trial' : stepsByState[state],
     percent: numberAt(document, 'base.update.progress') ?? 0,
-    failure: failed?.text ?? '',
-    isTakenBack: / runs again$/.test(failed?.text ?? ''),
+    failure: failed,
+    isTakenBack: failed?.values?.cause !== undefined,
   }
 }
 
@@ -45,11 +45,4 @@ export type StepMark = 'done' | 'now' | 'next'
 export const markOf = (step: UpdateStep, now: UpdateStep): StepMark => {
   const by = updateSteps.indexOf(step) - updateSteps.indexOf(now)
   return by < 0 ? 'done' : by === 0 ? 'now' : 'next'
-}
-
-/** "the update to 1.2 was given up: no RTCM; 1.1 runs again": its three parts. Undefined for another sentence. */
-export function takenBack(failure: string): { version: string; cause: string; runs: string } | undefined {
-  const found = /^(?:the update to )?(.+?) was given up: (.+); (.+) runs again$/.exec(failure)
-  const [, version, cause, runs] = found ?? []
-  return version && cause && runs ? { version, cause, runs } : undefined
 }

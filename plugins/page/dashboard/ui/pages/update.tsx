@@ -13,8 +13,8 @@ import {
   textAt,
 } from '../../../../../runtime/lib/page/ui/station/document.js'
 import { moment, t } from '../i18n/index.js'
-import { errorText, said, sentence } from '../i18n/plugin-texts.js'
-import { markOf, takenBack, updateOf, updateSteps } from '../model/update.js'
+import { errorText } from '../i18n/plugin-texts.js'
+import { markOf, updateOf, updateSteps } from '../model/update.js'
 import { UploadForm } from '../parts/forms/upload-form.js'
 import { NewerVersion } from '../parts/newer-version.js'
 import { api } from '../station/api.js'
@@ -50,21 +50,18 @@ export function UpdatePage() {
 
 function Running({ document }: { document: Json | undefined }) {
   const { failure, isTakenBack, percent, step } = updateOf(document)
-  const parts = takenBack(failure)
   const errors = listAt<StationError>(document, 'base.state.errors').filter(
     ({ code }) => code.startsWith('update') && code !== 'update-failed',
   )
   return (
     <Card title={t('update.now')}>
       <p class="large">rtk-base {hello.value?.version}</p>
-      {failure !== '' && (
+      {failure && (
         <div class="preview" role="alert">
           <p>
             <Tone tone="warning">{t(isTakenBack ? 'update.takenBack' : 'update.refused')}</Tone>
           </p>
-          <p class={isTakenBack ? '' : 'trouble'}>
-            {parts ? t('update.because', { ...parts, cause: said(parts.cause) }) : sentence(failure)}
-          </p>
+          <p class={isTakenBack ? '' : 'trouble'}>{errorText(failure)}</p>
           {isTakenBack && <p class="quiet">{t('update.safe')}</p>}
         </div>
       )}
@@ -84,7 +81,7 @@ function Running({ document }: { document: Json | undefined }) {
           })}
         </ol>
       ) : (
-        failure === '' && <p role="status">{t('update.idle')}</p>
+        !failure && <p role="status">{t('update.idle')}</p>
       )}
       {errors.map((error) => (
         <p key={error.code} class="trouble">
