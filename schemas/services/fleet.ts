@@ -114,10 +114,10 @@ export interface NewJob {
   readonly place?: number
 }
 /**
- * Ends a job, and stores what came of it in one transaction: an instance whose lease has ended stores nothing. Tried again while the
- * database is away.
+ * Ends a job, and stores what came of it in one transaction: an instance whose job another one has begun stores nothing. Tried again while
+ * the database is away.
  * @param again_s the job is due again after this time, seconds; undefined: it is over
- * @returns whether it was stored
+ * @returns whether it was stored @throws what the database refuses: then the job failed
  */
 export type JobEnd = (again_s?: number, store?: (query: FleetQuery) => Promise<unknown>) => Promise<boolean>
 

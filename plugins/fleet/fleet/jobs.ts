@@ -133,26 +133,32 @@ class JobWorker {
     }
   }
 
-  /** The oldest hour first, and in it those whose places are near each other. */
+  /**
+   * The oldest hour first, and in it those whose places are near each other. What runs here is not begun beside itself: its lease may have
+   * ended, or it was put again.
+   */
   #claim(most: number): Promise<Claimed[]> {
     return this.#database.query<Claimed>(
       `update fleet_job as job set locked_by = $1, locked_until = now() + make_interval(secs => $4), tries = job.tries + 1
-       from (select kind, key from fleet_job where kind = $2 and run_at <= now() and locked_until <= now()
+       from (select kind, key from fleet_job where kind = $2 and run_at <= now() and locked_until <= now() and key <> all($5)
              order by urgent desc, date_trunc('hour', run_at), place, key limit $3 for update skip locked) as due
        where job.kind = due.kind and job.key = due.key returning job.key, job.tries`,
-      [this.#by, this.#kind, most, this.#options.lease_s],
+      [this.#by, this.#kind, most, this.#options.lease_s, [...this.#running]],
     )
   }
 
   #run(job: Claimed): void {
-    // Its lease ended before its run: it was renewed.
-    if (this.#running.has(job.key)) return
     this.#running.add(job.key)
     const until_ms = this.#ctx.clock.monotonic() + 1_000 * this.#options.lease_s
     let isEnded = false
     const end: JobEnd = async (again_s, store) => {
       isEnded = true
-      return this.#end(job, until_ms, { again_s, isDone: true }, store)
+      try {
+        return await this.#end(job, until_ms, { again_s, isDone: true }, store)
+      } catch (error) {
+        isEnded = false
+        throw error
+      }
     }
     this.#begin(job, end, async (error) => {
       if (error !== undefined && !this.#isStopped)
@@ -169,6 +175,7 @@ class JobWorker {
     return tries < most ? waitAfter_ms(tries, waits) / 1_000 : undefined
   }
 
+  /** Tried again while the database is away; at least once, as long as no other instance took the job. @throws what the database refuses */
   async #end(
     { key }: Claimed,
     until_ms: number,
@@ -177,7 +184,7 @@ class JobWorker {
   ): Promise<boolean> {
     const own = 'kind = $1 and key = $2 and locked_by = $3'
     const values = [this.#kind, key, this.#by]
-    while (!this.#isStopped && this.#ctx.clock.monotonic() < until_ms) {
+    while (!this.#isStopped) {
       try {
         return await this.#database.transaction(async (query) => {
           const rows =
@@ -192,6 +199,8 @@ class JobWorker {
           return rows.length > 0
         })
       } catch (error) {
+        if (isRefused(error)) throw error
+        if (this.#ctx.clock.monotonic() >= until_ms) break
         this.#ctx.log.debug({ err: error, kind: this.#kind, job: key }, 'the end of a job is stored in 5 s')
         await new Promise<void>((resolve) => this.#ctx.timers.after(endAgain_ms, resolve))
       }
@@ -217,3 +226,10 @@ class JobWorker {
       .catch(() => {})
   }
 }
+
+/**
+ * The statement itself is wrong, or its values, so that it is refused each time: data exception, integrity constraint violation, syntax
+ * error or access rule violation (PostgreSQL documentation, appendix A), and texts that cannot be stored.
+ */
+const isRefused = (error: unknown): boolean =>
+  /^(22|23|42)|^RTK_ERR_COMMAND_VALUE$/.test(String((error as { code?: unknown }).code))

@@ -216,3 +216,77 @@ t.test(
     t.strictSame(order, ['k2 1', 'k1 1', 'k3 1'])
   },
 )
+
+t.test(
+  'work that outlasts its lease is stored, and not begun again beside itself, as long as nobody else took it',
+  async (t) => {
+    const shared = new FakeFleet(database)
+    const one = await instance(t, shared)
+    await passes(shared, [one], 10)
+    let begun = 0
+    const ends: boolean[] = []
+    one.jobs.work(
+      'long',
+      kind({
+        lease_s: 30,
+        async run(_job, end) {
+          begun += 1
+          await new Promise<void>((resolve) => one.clock.timer(100_000, resolve))
+          ends.push(await end())
+        },
+      }),
+    )
+    await one.jobs.put('long', [{ key: 'x' }])
+    await passes(shared, [one], 115)
+    t.strictSame([begun, ends, await left()], [1, [true], []])
+  },
+)
+
+t.test('a job that is put while it is under way begins anew as soon as it ends', async (t) => {
+  const shared = new FakeFleet(database)
+  const one = await instance(t, shared)
+  await passes(shared, [one], 10)
+  const ends: boolean[] = []
+  one.jobs.work(
+    'anew',
+    kind({
+      lease_s: 3_600,
+      async run(_job, end) {
+        await new Promise<void>((resolve) => one.clock.timer(20_000, resolve))
+        ends.push(await end())
+      },
+    }),
+  )
+  await one.jobs.put('anew', [{ key: 'x' }])
+  await passes(shared, [one], 10)
+  await one.jobs.put('anew', [{ key: 'x' }])
+  await passes(shared, [one], 60)
+  t.strictSame([ends, await left()], [[false, true], []])
+})
+
+t.test('a job whose result no database takes waits longer each time, and holds no other up', async (t) => {
+  const shared = new FakeFleet(database)
+  const one = await instance(t, shared)
+  await passes(shared, [one], 10)
+  let begun = 0
+  const done: string[] = []
+  one.jobs.work(
+    'bad',
+    kind({
+      ...{ atOnce: 1, lease_s: 3_600, tries: 3, waits: { first_ms: 20_000, longest_ms: 20_000 } },
+      async run({ key }, end) {
+        if (key === 'a bad one') begun += 1
+        await end(undefined, async (query) => {
+          if (key === 'a bad one') await query(`select 'x'::float8`)
+          done.push(key)
+        })
+      },
+    }),
+  )
+  await one.jobs.put('bad', [{ key: 'a bad one' }, { key: 'b' }])
+  await passes(shared, [one], 20)
+  t.strictSame(done, ['b'])
+  await passes(shared, [one], 120)
+  t.strictSame([begun, await left()], [3, []], 'given up')
+  t.ok(one.station.lines.some(({ msg }) => /job of the fleet failed/.test(msg)))
+})
