@@ -196,7 +196,7 @@ export class Engine {
   }
 
   #view(id: number, all: readonly Live[]): View {
-    const { services } = this.#ctx
+    const { clock, services } = this.#ctx
     let near: Neighbourhood | undefined
     // Of the station's own outputs, and of the fleet's caster.
     const rovers = (serial: string) =>
@@ -204,6 +204,7 @@ export class Engine {
     return {
       rovers,
       now_s: this.#now_s,
+      stationsNow_s: Math.floor(clock.now() / 1_000),
       station: (serial) => this.#fleet.station(serial),
       judgement: (serial) => services.find(fleetNet)?.judgement(serial),
       neighbours: (station, apart_km) => {

@@ -41,7 +41,7 @@ export interface Target {
   /** How often it was told. */
   readonly asked: number
   readonly asked_s: number
-  /** Since when everything is well while it proves itself; 0: it is not. */
+  /** Since when everything is well while it proves itself, or nothing is once it is done; 0: it is not so. */
   readonly well_s: number
   readonly before: Before | undefined
 }
@@ -53,7 +53,10 @@ export interface Rollout {
   readonly wave: number
 }
 export interface View {
+  /** By the clock of the database, as the times of targets. */
   readonly now_s: number
+  /** By the clock of this instance, as the times at which it heard of stations: the two may be hours apart. */
+  readonly stationsNow_s: number
   station(serial: string): FleetStation | undefined
   /** Publications of RTCM in the last half minute; undefined: not observed that long. */
   epochs(serial: string): number | undefined
@@ -179,7 +182,7 @@ function stepOf(target: Target, { plan }: Rollout, view: View): { target: Target
         station.version !== plan.what.version
       )
         return fail(`it went back to ${station.version}`)
-      const undone = 'change' in plan.what && undoneBy(target, station)
+      const undone = 'change' in plan.what && undoneBy(target, station, view)
       if (undone) return fail(`it undid the change: ${undone}`)
       const trouble = unproven(target, station, view)
       if (now_s - target.since_s > plan.limit_s) return fail(trouble || 'it was not well for long enough')
@@ -201,10 +204,10 @@ function stepOf(target: Target, { plan }: Rollout, view: View): { target: Target
       // Only while it soaks: later it is an ordinary station again.
       if (age_s > plan.soak_s && !isConfirming) return undefined
       const isDown = station?.online !== 'online' || station.verdict === 'unfit' || station.verdict === 'unknown'
-      const down_s = station
-        ? now_s - Math.max(station.verdictSince_s, station.online === 'online' ? 0 : station.onlineSince_s)
-        : unfit_s
-      return isDown && down_s >= unfit_s
+      if (!isDown) return target.well_s === 0 ? undefined : { target: { ...target, well_s: 0 } }
+      // Its own times are by another clock.
+      if (station && target.well_s === 0) return { target: { ...target, well_s: now_s } }
+      return !station || now_s - target.well_s >= unfit_s
         ? fail(`it became ${station?.verdict ?? 'unknown'} (${station?.cause ?? ''}) afterwards`)
         : undefined
     }
@@ -230,8 +233,10 @@ function unready(serial: string, station: FleetStation | undefined, plan: Plan, 
 }
 
 /** The error with which a station says that it undid the change; an older document may tell of an earlier change. */
-const undoneBy = ({ since_s }: Target, station: FleetStation | undefined) =>
-  station && station.document_s > since_s ? station.errors.find((code) => undoneChange.includes(code)) : undefined
+const undoneBy = ({ since_s }: Target, station: FleetStation | undefined, { now_s, stationsNow_s }: View) =>
+  station && stationsNow_s - station.document_s < now_s - since_s
+    ? station.errors.find((code) => undoneChange.includes(code))
+    : undefined
 
 const isNewlyContradicted = ({ serial, before }: Pick<Target, 'serial' | 'before'>, view: View) =>
   isPositionWrong(view.judgement(serial)) && !before?.wasContradicted

@@ -80,6 +80,7 @@ class World {
     const stored = JSON.parse(JSON.stringify(this.targets)) as Target[]
     const actions = next(this.rollout, stored, {
       now_s: this.now_s,
+      stationsNow_s: this.now_s,
       station: (serial) => this.stations.get(serial),
       epochs: (serial) => this.#epochs(serial),
       rovers: (serial) => this.rovers.get(serial) ?? 0,
@@ -280,9 +281,11 @@ t.test('stations on trial are told to go back when others fail', async (t) => {
 })
 
 t.test('a station that undid its change has failed; an older document does not tell', async (t) => {
-  for (const [document_s, state] of [
-    [999, undefined],
-    [1_001, 'failed'],
+  for (const [document_s, state, ahead_s] of [
+    [999, undefined, 0],
+    [1_001, 'failed', 0],
+    [999 + 7_200, undefined, 7_200],
+    [1_001 - 7_200, 'failed', -7_200],
   ] as const) {
     const target: Target = {
       ...{ serial: 'S', wave: 0, state: 'proving', reason: 'new errors: mqtt-broker-change', since_s: 1_000 },
@@ -293,6 +296,7 @@ t.test('a station that undid its change has failed; an older document does not t
     const actions = next({ id: 1, plan, state: 'running', wave: 0 }, [target], {
       ...{
         now_s: 1_010,
+        stationsNow_s: 1_010 + ahead_s,
         station: () => station,
         epochs: () => 30,
         judgement: () => undefined,
@@ -339,6 +343,31 @@ t.test('a station that becomes unfit while its wave soaks has failed', async (t)
   t.match(world.ended, /became unfit \(moved\) afterwards/)
   t.equal(world.told.length, 1)
 })
+
+t.test(
+  'a short outage while its wave soaks is no failure, whatever the clocks of station and instance say',
+  async (t) => {
+    for (const since_s of [1, 1_700_000_000, 1_900_000_000]) {
+      const world = new World(planWith({ soak_s: 3_000 }), grid(5))
+      world.run(400)
+      const [canary = ''] = world.of('done')
+      const well = world.stations.get(canary) as FleetStation
+      for (const trouble of [
+        { verdict: 'unfit', cause: 'receiver', verdictSince_s: since_s },
+        { online: 'offline', onlineSince_s: since_s, verdictSince_s: 1 },
+      ] as const) {
+        world.stations.set(canary, { ...well, ...trouble })
+        world.run(120)
+        world.stations.set(canary, well)
+        world.run(20)
+      }
+      t.strictSame(world.of('done'), [canary])
+      world.stations.set(canary, { ...well, online: 'offline', onlineSince_s: since_s })
+      world.run(240)
+      t.match(world.ended, /afterwards/)
+    }
+  },
+)
 
 t.test('stations with rovers wait, unless forced; offline ones wait', async (t) => {
   const stations = grid(3)
