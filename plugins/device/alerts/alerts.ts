@@ -87,7 +87,7 @@ export class Alerts {
 
   async stop(): Promise<void> {
     await this.outbox.stop()
-    if (this.#part === 'own' || this.#part === 'leads') await this.#save()
+    await this.#save()
   }
 
   get entries(): readonly Entry[] {
@@ -208,13 +208,20 @@ export class Alerts {
     return services.use(device).utc_ms() || clock.now()
   }
 
+  get #stores(): boolean {
+    return this.#part === 'own' || this.#part === 'leads'
+  }
+
   async #save(): Promise<void> {
-    if (this.#part !== 'own' && this.#part !== 'leads') return
+    if (!this.#stores) return
     const { clock, errors, log } = this.#ctx
     try {
-      await this.#saving.runExclusive(() =>
-        this.#keeper.save({ entries: this.entries, batches: this.#batches.stored(), notices: this.outbox.notices }),
-      )
+      await this.#saving.runExclusive(async () => {
+        // While it waited for a database that did not answer, another instance may have begun to lead.
+        if (!this.#stores) return
+        const batches = this.#batches.stored()
+        await this.#keeper.save({ entries: this.entries, batches, notices: this.outbox.notices })
+      })
       this.#saveAgainAt_ms = Number.POSITIVE_INFINITY
       errors.while('alerts-not-kept', false)
     } catch (error) {

@@ -4,6 +4,7 @@ import { tables } from '../../../../plugins/device/alerts/rows.js'
 import { alertsOf, isUndecided } from '../../../../plugins/fleet/fleet-registry/alerts.js'
 import { type AnyPlugin, definePlugin, type EventSource } from '../../../../runtime/plugin.js'
 import {
+  type Alert,
   type FleetDatabase,
   type FleetJudgement,
   type FleetStation,
@@ -207,3 +208,36 @@ t.test('the instance that led tells of the lost database, and of nothing else', 
   await soon(() => hook.posted.length === 2, 'the all-clear')
   t.strictSame(hook.subjects[1], 'the fleet has its database again')
 })
+
+t.test(
+  'what waited to be stored when an instance lost the lead is not stored over what the next one has',
+  async (t) => {
+    const { clock, rows, instance } = await sharedDatabase(t)
+    const [one, two] = [instance(), instance()]
+    const moved = alert('S1', 'moved', { severity: 'critical' })
+    const rig = (plugin: AnyPlugin, reported: Alert[]) =>
+      alertsRig(t, { clock, plugins: { database: plugin }, reported })
+    const first = await rig(one.plugin, [moved])
+    const second = await rig(two.plugin, [moved, alert('S2', 'offline')])
+    one.lead(true)
+    await first.seconds(120)
+    let fail = (_error: Error) => {}
+    one.own.answers = new Promise((_, reject) => {
+      fail = reject
+    })
+    // The network to the database is gone: each look wants to store what differs, and the first waits for its answer.
+    first.report(moved, alert('S3', 'offline'))
+    await first.seconds(5)
+    first.report(moved, alert('S4', 'offline'))
+    await first.seconds(5)
+    one.lead(false)
+    two.lead(true)
+    await second.seconds(30)
+    const keys = () => rows<{ key: string }>('select key from alerts_entry order by key')
+    t.strictSame(await keys(), [{ key: 'S1 moved' }, { key: 'S2 offline' }])
+    one.own.answers = Promise.resolve()
+    fail(new Error('no answer in 31 s'))
+    await second.seconds(30)
+    t.strictSame(await keys(), [{ key: 'S1 moved' }, { key: 'S2 offline' }])
+  },
+)
