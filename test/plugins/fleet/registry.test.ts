@@ -82,6 +82,31 @@ t.test('stations of this make and of others', async (t) => {
         return answer as Awaited<typeof answered>
       }
       t.same((await read('OWN1')).json(), settings)
+      const hostile: readonly object[] = [
+        ...[{ enum: 'abc' }, { anyOf: 5 }, { anyOf: [null] }, { properties: null }, { description: { type: 'img' } }],
+        ...[
+          { properties: { a: null } },
+          { items: { anyOf: 'x' } },
+          { title: [] },
+          { maxLength: '5' },
+          { required: 'a' },
+        ],
+        JSON.parse(`${'{"items":'.repeat(1_000)}{}${'}'.repeat(1_000)}`),
+      ]
+      const odd = { type: ['string', 'null'], items: false, properties: { a: true }, pattern: '^(a+)+$' }
+      const [known] = settings.parameters
+      const named = (schema: object, n: number) => ({ ...known, name: `p${n}`, schema })
+      const [action] = settings.actions
+      const also = {
+        parameters: [...[...hostile, odd].map(named), ...settings.parameters],
+        actions: [...hostile.map((input, n) => ({ ...action, name: `a${n}`, input })), ...settings.actions],
+      }
+      own.say('settings', JSON.stringify(also), true)
+      t.same(
+        (await read('OWN1')).json(),
+        { ...settings, parameters: [named(odd, hostile.length), ...settings.parameters] },
+        'without those that no form can show',
+      )
       for (const wrong of ['{', '[]', '{"parameters":[{}],"actions":[]}', '']) {
         other.say('settings', wrong, true)
         const { status, text } = await read('OTHER1')

@@ -1,6 +1,7 @@
 import { type PluginContext, unavailable } from 'rtk-base/plugin'
 import { StationSettings } from 'rtk-base/schemas'
 import { type FleetMessage, fleetBroker } from 'rtk-base/services'
+import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { parseObject, withoutSecrets } from './reading.js'
 
@@ -10,12 +11,37 @@ const answer_ms = 10_000
 /** Stations that are read at a time, of this instance: each is about 60 kB. */
 const mostAtOnce = 32
 
-/** Undefined: not the settings of a station. */
+const text = Type.Optional(Type.String())
+const number = Type.Optional(Type.Number())
+const inner = Type.Ref('Schema')
+/** JSON Schema as far as the forms of a page read it: anything else in these members would end the page. */
+const ShownSchema = Type.Cyclic(
+  {
+    Schema: Type.Union([
+      Type.Boolean(),
+      Type.Object({
+        ...{ title: text, description: text, minimum: number, maximum: number },
+        ...{ minLength: number, maxLength: number, maxItems: number },
+        enum: Type.Optional(Type.Array(Type.Unknown())),
+        required: Type.Optional(Type.Array(Type.String())),
+        anyOf: Type.Optional(Type.Array(inner)),
+        items: Type.Optional(inner),
+        properties: Type.Optional(Type.Record(Type.String(), inner)),
+      }),
+    ]),
+  },
+  'Schema',
+)
+
+/** Without parameters and actions that no form can show. Undefined: not the settings of a station. */
 export function readSettings(payload: Buffer): StationSettings | undefined {
-  const settings = withoutSecrets(parseObject(payload))
-  return Value.Check(StationSettings, settings)
-    ? (Value.Clean(StationSettings, settings) as StationSettings)
-    : undefined
+  const published = withoutSecrets(parseObject(payload))
+  if (!Value.Check(StationSettings, published)) return undefined
+  const { actions, parameters } = Value.Clean(StationSettings, published) as StationSettings
+  return {
+    parameters: parameters.filter(({ schema }) => Value.Check(ShownSchema, schema)),
+    actions: actions.filter(({ input }) => Value.Check(ShownSchema, input)),
+  }
 }
 
 /** What can be set and done on a station, as it published it. The broker keeps it, so nothing of it is stored here. */
