@@ -292,7 +292,7 @@ t.test('a station that looks for its receiver', async (t) => {
 })
 
 t.test('a fleet', async (t) => {
-  const nowhere = { query: async () => ({ rows: [] }) }
+  const nowhere = { query: async () => ({ rows: [] }), execProtocolRawSync: () => new Uint8Array() }
   const fleet = new FakeFleet(nowhere as never)
   const plugins: NonNullable<TestStationOptions['plugins']> = {
     'fake-fleet': fleet.plugin(),
