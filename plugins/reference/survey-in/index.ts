@@ -92,6 +92,9 @@ export default definePlugin({
       },
       (source) => base.confirmPosition(source),
     )
+    ctx.config.rule([parameters.choice], (get) => ({
+      store: base.writes(get(parameters.choice) as 'survey' | 'manual'),
+    }))
     ctx.config.onChange(parameters.reference, (changed, source) => base.changed(source, changed.has(parameters.choice)))
     ctx.config.onChange(parameters.corrections, () => base.compareFrames())
     positionRoutes(ctx, base)

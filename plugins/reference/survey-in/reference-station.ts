@@ -34,7 +34,7 @@ import { References } from './reference/references.js'
 import { ReferenceStore } from './reference-store.js'
 import { CorrectionInput } from './survey/correction-input.js'
 import { SurveySnapshot } from './survey/survey-run.js'
-import { Surveyor, type SurveyRecord } from './survey/surveyor.js'
+import { recordOf, Surveyor, type SurveyRecord } from './survey/surveyor.js'
 
 const driftEvery_ms = 3_600_000
 
@@ -61,6 +61,8 @@ export class ReferenceStation implements ProcedureStatus {
   #procedure: Procedure | undefined
   /** The receiver, if someone else set it up. */
   #listened: Receiver | undefined
+  /** An earlier survey-in that the change under way chooses. */
+  #reused: Reference | undefined
   #shownStatus = ''
   /** The start-up check waits for a position without corrections. */
   #awaitsPlain: boolean = false
@@ -310,6 +312,8 @@ export class ReferenceStation implements ProcedureStatus {
    */
   async changed(by: string, isChoice = false): Promise<void> {
     if (this.listening) return
+    const reused = isChoice && this.references.chosenMethod === 'survey' ? this.#reused : undefined
+    if (reused) this.surveyor.reuse(reused)
     const takenBack = isChoice ? this.references.override : undefined
     if (takenBack) await this.references.takeBack()
     await this.references.noteManual(by)
@@ -320,6 +324,8 @@ export class ReferenceStation implements ProcedureStatus {
     this.compareFrames()
     if (takenBack?.evidence && !this.#integrity?.suspicion) await this.#suspectAgain(takenBack)
     else this.#referenceMayHaveChanged(takenBack !== undefined)
+    // A survey-in that ran is gone; where the reference is the same one, nothing else ends the step.
+    if (reused) this.#procedure?.dispatch('survey over')
     // The report said that it was confirmed.
     if (isUnconfirmed && this.#integrity?.suspicion) this.#procedure?.dispatch('move suspected')
   }
@@ -334,10 +340,19 @@ export class ReferenceStation implements ProcedureStatus {
     this.#procedure?.dispatch('move suspected')
   }
 
-  /** Uses an earlier survey-in as the surveyed reference. */
-  reuse(reference: Reference): void {
-    this.surveyor.reuse(reference)
-    this.#referenceMayHaveChanged()
+  /** Uses an earlier survey-in as the surveyed reference, with the change that chooses it. @param choose makes the change */
+  async reuse<T>(reference: Reference, choose: () => Promise<T>): Promise<T> {
+    this.#reused = reference
+    try {
+      return await choose()
+    } finally {
+      if (this.#reused === reference) this.#reused = undefined
+    }
+  }
+
+  /** Entries that a change of the choice stores in the same batch: a power cut must not leave another survey-in chosen. */
+  writes(method: Reference['method']): { survey?: SurveyRecord } {
+    return this.#reused && method === 'survey' ? { survey: recordOf(this.#reused) } : {}
   }
 
   /** @param isDoubted the same reference is checked again */

@@ -73,11 +73,12 @@ export function positionRoutes(ctx: PluginContext, base: ReferenceStation): void
     handler: async (request) => {
       const position = references.positions.find(idOf(request))
       if (base.listening) throw unavailable('the receiver is only listened to: its reference is not set from here')
-      const values = isSurveyed(position) ? { 'gnss-ref-chosen': 'survey' } : manualValues(position)
-      const answer = await ctx.services.use(station).change(values, { source: 'http', address: request.ip })
+      const choose = (values: object) =>
+        ctx.services.use(station).change(values, { source: 'http', address: request.ip })
       // The start-up check comes before it is used.
-      if (isSurveyed(position) && answer.result === 'ok') base.reuse(surveyedReference(position))
-      return answer
+      return isSurveyed(position)
+        ? base.reuse(surveyedReference(position), () => choose({ 'gnss-ref-chosen': 'survey' }))
+        : choose(manualValues(position))
     },
   })
 }

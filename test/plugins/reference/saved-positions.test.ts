@@ -12,6 +12,17 @@ const manual = (arp = near) => ({
   'gnss-ref-chosen': 'manual',
 })
 
+/** Has what a power cut after each of its writes would leave. */
+class CutStore extends MemoryStore {
+  readonly cuts: MemoryStore[] = []
+
+  override async batch(ops: Parameters<MemoryStore['batch']>[0]): Promise<void> {
+    await super.batch(ops)
+    const contents = (await this.namespaces()).map(async (name) => [name, await this.entries(name)] as const)
+    this.cuts.push(new MemoryStore(Object.fromEntries(await Promise.all(contents))))
+  }
+}
+
 /** From nothing to a base that sends. */
 async function fixedStation(t: Test, options: RigOptions = {}): Promise<Rig> {
   const rig = await setUp(t, options)
@@ -108,5 +119,44 @@ t.test('saved positions', async (t) => {
     const hostile = '<img src=x onerror=alert(1)>"\'\\'
     t.match(await ask('PUT', '/2', { name: hostile }), { status: 200, value: { name: hostile } })
     t.strictSame(await names(), [hostile])
+  })
+  t.test('a power cut leaves the reference that was, or the one that was asked for', async (t) => {
+    const store = new CutStore()
+    const rig = await fixedStation(t, { store })
+    const { ask } = listOf(rig)
+    const [first] = rig.arps()
+    await rig.command('start-survey-in')
+    await rig.until(() => rig.state() === 'fixed' && rig.arps().at(-1)?.x !== first?.x, 90)
+    await rig.change(manual())
+    await rig.until(() => rig.state() === 'fixed' && rig.arps().at(-1)?.x === near.x, 60)
+    store.cuts.length = 0
+    t.match(await ask('POST', '/1'), { status: 200, value: { result: 'ok' } })
+    const answered = store.cuts.length
+    t.ok(answered > 0, 'what was answered is stored')
+    const found = []
+    for (const cut of store.cuts.slice(0, answered)) {
+      const again = listOf(await setUp(t, { store: cut }))
+      const { active, entries } = (await again.ask('GET')).value as {
+        active: number
+        entries: { id: number; x: number }[]
+      }
+      found.push(entries.find(({ id }) => id === active)?.x)
+    }
+    t.same(
+      found.filter((x) => x !== near.x && x !== first?.x),
+      [],
+    )
+    t.equal(found.at(-1), first?.x)
+  })
+
+  t.test('the reference itself, chosen during a survey-in, ends that', async (t) => {
+    const rig = await fixedStation(t)
+    const { ask } = listOf(rig)
+    const [first] = rig.arps()
+    await rig.command('start-survey-in')
+    await rig.until(() => rig.state() === 'survey', 60)
+    t.match(await ask('POST', '/1'), { status: 200, value: { result: 'ok' } })
+    await rig.until(() => rig.state() === 'fixed', 60)
+    t.match([rig.arps().at(-1), rig.field('ref.survey.state')], [first, 'complete'])
   })
 })

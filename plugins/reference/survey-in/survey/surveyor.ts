@@ -139,9 +139,7 @@ export class Surveyor {
   /** Puts an earlier result back. */
   reuse(reference: Reference): void {
     this.#run = undefined
-    const { arp: mean, acc_m, corr: corrected, t, by, samples: count, elapsed_s, datum } = reference
-    const kept = { corrected, by, mean, acc_m, t, count, elapsed_s, ...(datum && { datum }) }
-    this.#end({ ...noSurvey, state: 'complete', ...kept })
+    this.#end(recordOf(reference))
   }
 
   begin(corrected: boolean, by: string): void {
@@ -212,6 +210,13 @@ export class Surveyor {
   #model(corrected: boolean): AccuracyModel {
     return this.#deps.models[corrected ? 'corrected' : 'plain']
   }
+}
+
+/** The survey-in that found a surveyed reference. */
+export function recordOf(reference: Reference): SurveyRecord {
+  const { arp: mean, acc_m, corr: corrected, t, by, samples: count, elapsed_s, datum } = reference
+  const kept = { corrected, by, mean, acc_m, t, count, elapsed_s, ...(datum && { datum }) }
+  return { ...noSurvey, state: 'complete', ...kept }
 }
 
 /** What a survey-in has found, or has found so far. */
