@@ -276,7 +276,6 @@ export class ReferenceStation implements ProcedureStatus {
   stopSurvey(): string {
     this.#mustApply()
     if (!this.surveyor.run) throw unavailable('no survey-in runs')
-    this.surveyor.asked = undefined
     const isAsked = this.state !== 'survey'
     // A survey-in that has not begun is not a step of the procedure yet: the start-up check continues without it.
     if (isAsked) this.surveyor.abort()

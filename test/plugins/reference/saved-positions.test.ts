@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap'
 import { offsetEnu, roundEcef } from '../../../runtime/lib/gnss/index.js'
 import { MemoryStore } from '../../harness/memory-store.js'
-import { home, type Rig, type RigOptions, setUp } from './survey-in-rig.js'
+import { home, quick, type Rig, type RigOptions, setUp } from './survey-in-rig.js'
 
 const near = roundEcef(offsetEnu(home, { east: 0.5, north: -0.5, up: 1 }))
 const manual = (arp = near) => ({
@@ -147,6 +147,21 @@ t.test('saved positions', async (t) => {
       [],
     )
     t.equal(found.at(-1), first?.x)
+  })
+
+  t.test('one that is chosen after a survey-in was asked for is what the person wants now', async (t) => {
+    const rig = await fixedStation(t, { changes: { ...quick, ...manual() } })
+    const { ask } = listOf(rig)
+    const [first] = rig.arps()
+    t.match(await ask('POST', '', { ...north, ...home, name: 'Home' }), { status: 200, value: { id: 2 } })
+    rig.base.hears = false
+    await rig.command('start-survey-in')
+    await rig.seconds(3)
+    t.match(await ask('POST', '/2'), { status: 200, value: { result: 'ok' } })
+    rig.base.hears = true
+    const states = new Set<string | undefined>()
+    await rig.until(() => states.add(rig.state()) && rig.state() === 'fixed' && rig.arps().at(-1)?.x !== first?.x, 90)
+    t.notOk(states.has('survey'), [...states].join())
   })
 
   t.test('the reference itself, chosen during a survey-in, ends that', async (t) => {

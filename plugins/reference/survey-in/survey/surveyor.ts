@@ -138,6 +138,7 @@ export class Surveyor {
 
   /** Puts an earlier result back. */
   reuse(reference: Reference): void {
+    this.asked = undefined
     this.#run = undefined
     this.#end(recordOf(reference))
   }
@@ -170,8 +171,9 @@ export class Surveyor {
     return end
   }
 
-  /** Ends it: another reference is wanted. */
+  /** Ends it, also one that has not begun yet: another reference is wanted. */
   abort(): void {
+    this.asked = undefined
     if (this.#run) this.#finish('aborted')
   }
 
