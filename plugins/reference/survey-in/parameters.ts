@@ -3,11 +3,17 @@ import { type DatumWish, type FrameName, frameNames, frameTexts, type PlateName,
 import type { ConfigKey, PluginContext } from 'rtk-base/plugin'
 import { type Static, type TSchema, Type } from 'typebox'
 import type { Datum } from './reference/datum.js'
-import { disagreement, type ManualEntry, manualPosition } from './reference/manual-entry.js'
+import {
+  disagreement,
+  leastSure_m,
+  longestText,
+  type ManualEntry,
+  manualPosition,
+  printable,
+} from './reference/manual-entry.js'
 import type { SurveyLimits } from './survey/survey-run.js'
 
-const longestText = 32
-const notPrintable = /[^\x20-\x7e]/
+const isPrintable = new RegExp(printable)
 
 const seconds = Type.Integer({ minimum: 0, maximum: 2_592_000 })
 const metres = (minimum: number, maximum: number) => Type.Number({ minimum, maximum })
@@ -51,7 +57,7 @@ export function defineParameters({ config }: Pick<PluginContext, 'config'>) {
       'Survey-in with corrections: required accuracy, m',
     ),
   }
-  const acc = entered('acc', metres(0, 100_000), 0, 'accuracy, 3D 1 sigma, m')
+  const acc = entered('acc', metres(0, leastSure_m), 0, 'accuracy, 3D 1 sigma, m')
   const corr = entered('corr', Type.Boolean(), false, 'was determined with RTK corrections')
   const hp = entered('hp', Type.Boolean(), true, 'use it to 0.1 mm')
   const coordinate = Object.fromEntries(
@@ -62,7 +68,7 @@ export function defineParameters({ config }: Pick<PluginContext, 'config'>) {
   const offset = define(keyOf('offset'), metres(-1, 1), 0, 'Phase centre above the reference point of the antenna, m')
   const sourceShape = Type.String({
     maxLength: 127,
-    pattern: '^[\\x20-\\x7e]*$',
+    pattern: printable,
     description: 'Where the coordinates come from, e.g. a report. Cleared by other coordinates',
   })
   const source = entered('source', sourceShape, '', 'source')
@@ -81,7 +87,7 @@ export function defineParameters({ config }: Pick<PluginContext, 'config'>) {
       const shape = Type.String({ maxLength: longestText, description })
       const key = define(`${prefix}-${name}`, shape, '', `${title}: ${what}`)
       config.rule([key.name], (get) =>
-        notPrintable.test(get(key.name) as string) ? `${key.name} may hold printable ASCII characters only` : undefined,
+        isPrintable.test(get(key.name) as string) ? undefined : `${key.name} may hold printable ASCII characters only`,
       )
       return key
     }

@@ -174,4 +174,16 @@ t.test('saved positions', async (t) => {
     await rig.until(() => rig.state() === 'fixed', 60)
     t.match([rig.arps().at(-1), rig.field('ref.survey.state')], [first, 'complete'])
   })
+
+  t.test('what is saved can be used', async (t) => {
+    const rig = await fixedStation(t)
+    const { ask } = listOf(rig)
+    const unusual = [{ acc: 100_001 }, { frame: 'Gauß-Krüger' }, { epoch: '２０１０' }, { frame: 'a\u0000b' }]
+    for (const [index, one] of unusual.entries()) {
+      const saved = await ask('POST', '', { ...north, name: `no. ${index}`, ...one })
+      if (saved.status === 400) continue
+      const { id } = saved.value as { id: number }
+      t.match(await ask('POST', `/${id}`), { status: 200, value: { result: 'ok' } }, JSON.stringify(one))
+    }
+  })
 })

@@ -16,6 +16,11 @@ export interface ManualEntry {
   phaseCentre_m?: number
 }
 
+/** Bounds of the parameters, and so of a position that is saved to be entered later. */
+export const leastSure_m = 100_000
+export const longestText = 32
+export const printable = '^[\\x20-\\x7e]*$'
+
 /** How far two ways of stating one position may be apart. */
 export const agreement_m = 0.01
 

@@ -4,6 +4,7 @@ import { badValue, RtkError } from 'rtk-base/plugin'
 import { EnuShape } from 'rtk-base/schemas'
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
+import { leastSure_m, longestText, printable } from './manual-entry.js'
 import type { Override } from './override.js'
 import { Provenance, provenanceOf, type Reference } from './reference.js'
 
@@ -11,7 +12,7 @@ export const mostNamed = 50
 /** The largest coordinate of a point on the earth, metres. */
 const farthest_m = 7e6
 const axis = Type.Number({ minimum: -farthest_m, maximum: farthest_m, description: 'ECEF of the antenna, metres' })
-const label = Type.String({ maxLength: 32 })
+const label = Type.String({ maxLength: longestText, pattern: printable, description: 'Printable ASCII characters' })
 
 const name = Type.String({
   minLength: 1,
@@ -21,16 +22,17 @@ const name = Type.String({
 })
 export const PositionName = Type.Object({ name }, { additionalProperties: false })
 
+const accuracy = (maximum: number) =>
+  Type.Number({ minimum: 0, maximum, description: '3D 1 sigma, metres; 0: unknown' })
 const coordinates = {
   x: axis,
   y: axis,
   z: axis,
-  acc: Type.Number({ minimum: 0, maximum: 1e6, description: '3D 1 sigma, metres; 0: unknown' }),
   corr: Type.Boolean({ description: 'It was determined with corrections' }),
 }
 /** A position as a person enters it. */
 export const NamedPosition = Type.Object(
-  { name, ...coordinates, frame: label, epoch: label },
+  { name, ...coordinates, acc: accuracy(leastSure_m), frame: label, epoch: label },
   { additionalProperties: false },
 )
 export type NamedPosition = Static<typeof NamedPosition>
@@ -53,6 +55,7 @@ export const Position = Type.Object({
   name: Type.String({ maxLength: 63, description: 'Empty: it has none' }),
   provenance: Provenance,
   ...coordinates,
+  acc: accuracy(1e6),
   frame: Type.Object({
     epsg: Type.Integer({ minimum: 0, description: 'EPSG code of the three-dimensional system; 0: not known' }),
     name: Type.String({ description: 'Empty: not known' }),
