@@ -323,6 +323,27 @@ t.test('by a service that fails', { skip: noPeer('dbus-daemon') || gateOnly }, a
     }
   })
 
+  t.test(
+    'a reload of either plugin before it installs: nothing is installed, another attempt is possible',
+    async (t) => {
+      for (const plugin of ['ota', 'ota-rauc']) {
+        const { fake, rig, during } = await world(t)
+        const held: (() => void)[] = []
+        fake.held = held
+        const answer = rig.post(Buffer.from('hsqs'))
+        await until(() => held.length > 0, 'it looks at the bundle')
+        await rig.station.reload(plugin)
+        fake.held = undefined
+        for (const go of held) go()
+        t.match(await answer, { status: 503, text: new RegExp(`the plugin ${plugin} was stopped`) })
+        t.notOk(fake.calls.some((call) => call.startsWith('InstallBundle')))
+        t.equal(await rig.store.get('protected.ota', 'pending'), undefined)
+        await rig.found()
+        t.match(await during(() => fake.completed(0)), { status: 200 })
+      }
+    },
+  )
+
   t.test('a reload of the installer during a trial: one trial, which the new installer confirms', async (t) => {
     const { address, fake, rig, during } = await world(t)
     t.match(await during(() => fake.completed(0)), { status: 200 })

@@ -147,12 +147,15 @@ export class RaucService {
   ): Promise<Completion> {
     const { timers } = this.#ctx
     const signals = [this.#ctx.signal, waiter]
+    const stopped = () => `the plugin ${waiter.aborted ? 'ota' : 'ota-rauc'} was stopped`
+    // A signal that has aborted before tells no listener.
+    if (signals.some(({ aborted }) => aborted)) throw unavailable(`${stopped()}: nothing was installed, send it again`)
     let end: (outcome: Completion | Error) => void = () => {}
     const outcome = new Promise<Completion | Error>((resolve) => {
       end = resolve
     })
     const lost = (text: string) => end(new OutcomeUnknown(`${text}; \`rauc status\` shows the result`))
-    const gone = () => lost(`the plugin ${waiter.aborted ? 'ota' : 'ota-rauc'} was stopped while RAUC installed`)
+    const gone = () => lost(`${stopped()} while RAUC installed`)
     const silent = () => lost(`RAUC has reported nothing for ${silence_ms / 60_000} min`)
     let limit = timers.after(silence_ms, silent)
     let isAccepted = false

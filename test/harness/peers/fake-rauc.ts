@@ -12,6 +12,8 @@ export class FakeRauc {
   lastError = ''
   /** What `InstallBundle` and `Mark` answer instead of a result: name and text of an error. */
   refuses: Partial<Record<'InstallBundle' | 'Mark', readonly [kind: string, text: string]>> = {}
+  /** While set, the answers to `Info` wait here. */
+  held: (() => void)[] | undefined
   /** What was called, with its arguments. */
   readonly calls: string[] = []
   #bus: MessageBus | undefined
@@ -61,7 +63,8 @@ export class FakeRauc {
     else if (member === 'Get') {
       const value = body[1] === 'Operation' ? this.operation : this.lastError
       reply('v', [new Variant('s', value)])
-    } else if (member === 'Info') reply('ss', ['test', '2.0.0'])
+    } else if (member === 'Info' && this.held) this.held.push(() => reply('ss', ['test', '2.0.0']))
+    else if (member === 'Info') reply('ss', ['test', '2.0.0'])
     else if (member === 'Mark') reply('ss', [String(body[1]), `marked ${body[1]} as ${body[0]}`])
     else if (member === 'InstallBundle') {
       this.operation = 'installing'
