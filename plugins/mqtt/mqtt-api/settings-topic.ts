@@ -14,8 +14,13 @@ const stored = 'settings-published'
 export class SettingsTopic {
   readonly #ctx: PluginContext
   readonly #topic: string
-  /** Digest of what this broker has, with its address; undefined: not read yet. */
+  /**
+   * Digest of what this broker has, with its name: it may have several addresses, and where one ends the session for so large a
+   * message, the next session must not send it again. Undefined: not read yet.
+   */
   #published: string | undefined
+  /** A client waits for them. */
+  #isAsked: boolean = false
   #soon: Dispose | undefined
 
   constructor(ctx: PluginContext) {
@@ -34,31 +39,35 @@ export class SettingsTopic {
   later(): void {
     this.#soon ??= this.#ctx.timers.after(settle_ms, () => {
       this.#soon = undefined
-      this.#publish(false)
+      this.#publish()
     })
   }
 
   /** A client asked, whatever was published before. */
   onDemand(): void {
-    this.#publish(true)
+    this.#isAsked = true
+    this.#publish()
   }
 
-  #publish(isAsked: boolean): void {
+  #publish(): void {
     const link = this.#ctx.services.find(mqttLink)
-    if (this.#published === undefined || link?.session === undefined) return
+    if (this.#published === undefined || link?.session === undefined || !link.broker) return
+    const { host, port } = link.broker
     const text = JSON.stringify(this.#settings())
     const digest = createHash('sha256').update(text).digest('base64url')
-    const published = `${link.brokerAddress} ${digest}`
-    if (published === this.#published && !isAsked) return
+    const published = `${host}:${port} ${digest}`
+    if (published === this.#published && !this.#isAsked) return
     const bytes = Buffer.byteLength(text)
     if (bytes > link.largestPayload(this.#topic)) {
       this.#ctx.log.debug({ bytes }, 'the broker does not take so large a message as the settings')
+      this.#isAsked = false
       return
     }
     if (!link.hasRoom(bytes) || this.#ctx.mqtt.publish(this.#topic, text, { retain: true }) !== 'sent') {
       this.later()
       return
     }
+    this.#isAsked = false
     if (published === this.#published) return
     this.#published = published
     this.#ctx.store.set(stored, published).catch((error: unknown) => {

@@ -11,7 +11,7 @@ import { period_ms } from '../../../plugins/mqtt/mqtt-api/triggers.js'
 import { WorkQueue } from '../../../plugins/mqtt/mqtt-api/work-queue.js'
 import { homesOf, readCatalogue } from '../../../runtime/loader/catalogue.js'
 import type { StationSettings } from '../../../schemas/index.js'
-import { verdict } from '../../../schemas/services.js'
+import { type MqttBus, type MqttLink, mqttBus, mqttLink, verdict } from '../../../schemas/services.js'
 import { fakeBroker, isUp, message, sn, startBroker, startLinkStation } from '../../harness/peers/brokers.js'
 import { errorsOf } from '../../harness/standing-errors.js'
 
@@ -459,4 +459,72 @@ t.test('the topic settings: what can be set and done, once for each set of plugi
     return published().length === 3
   }, 'without what a plugin brought')
   t.notOk(published()[2]?.actions.some(({ name }) => name === 'judge'))
+})
+
+t.test('the topic settings over a broker that ends each session in which it gets them', async (t) => {
+  const published: string[] = []
+  const state = { session: undefined as string | undefined, address: '', host: 'broker.example', hasRoom: true }
+  let bus: MqttBus | undefined
+  const link = definePlugin({
+    name: 'link',
+    version: '1.0.0',
+    api: '^1.0.0',
+    needs: [mqttBus],
+    provides: [mqttLink],
+    setup(ctx) {
+      ctx.services.provide(mqttLink, {
+        get broker() {
+          return { host: state.host, port: 8883, tls: true }
+        },
+        get session() {
+          return state.session
+        },
+        get brokerAddress() {
+          return state.address
+        },
+        hasRoom: () => state.hasRoom,
+        largestPayload: () => Number.POSITIVE_INFINITY,
+      } as unknown as MqttLink)
+    },
+    start(ctx) {
+      bus = ctx.services.use(mqttBus)
+      bus.attach({
+        subscribe() {},
+        publish(topic) {
+          if (topic.endsWith('/settings')) published.push(topic)
+          return 'sent'
+        },
+      })
+    },
+  })
+  const station = await createTestStation({ plugins: { 'mqtt-api': api as never, link: link as never } })
+  t.teardown(() => station.stop())
+  let sessions = 0
+  const session = async () => {
+    state.session = `session ${++sessions}`
+    // The name of the broker has several addresses.
+    state.address = `192.0.2.${sessions}`
+    await bus?.connected({ clientId: sn, reconnect: sessions > 1 })
+    await station.clock.advance(6_000)
+  }
+  await session()
+  t.equal(published.length, 1)
+  for (let again = 0; again < 3; again++) await session()
+  t.equal(published.length, 1, 'the session lasts from then on')
+  state.host = 'other.example'
+  await session()
+  t.equal(published.length, 2, 'another broker does not have it')
+
+  state.hasRoom = false
+  const request = { topic: `base/${sn}/settings/get`, payload: new Uint8Array(), retain: false }
+  bus?.deliver(request)
+  await station.clock.advance(20_000)
+  t.equal(published.length, 2)
+  state.hasRoom = true
+  await station.clock.advance(6_000)
+  t.equal(published.length, 3, 'who asked while the queue was full gets the answer')
+  await station.clock.advance(60_000)
+  t.equal(published.length, 3)
+  bus?.deliver({ ...request, retain: true })
+  t.equal(published.length, 3, 'a retained request is none')
 })
