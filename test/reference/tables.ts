@@ -93,6 +93,7 @@ ${parameters.length} parameters, by the plugin that owns them. How to change one
 station's [variant](../variants.md).
 
 - *integer 0 to 1*: 1 switches the function on, 0 off.
+- *Empty* in a meaning: null, an empty text, list or object, whichever the values allow.
 - *secret*: the value is never shown.
 - *provisional*: the change is [reverted](../interfaces.md#provisional-changes) if nobody confirms that the station can still be reached.
 - *may disconnect the client*: the station answers before it applies the value.

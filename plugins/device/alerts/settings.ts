@@ -33,7 +33,7 @@ export function alertSettings(ctx: PluginContext, ca: string, allowsPrivate: boo
     'alerts-mail-host',
     {
       ...OptionalHost,
-      description: 'SMTP server, a name or an address, the port is alerts-mail-port; empty: no e-mails',
+      description: 'SMTP server, a name or an address; empty: no e-mails',
     },
     { default: '', title: 'Alerts: mail server' },
   )
@@ -43,9 +43,14 @@ export function alertSettings(ctx: PluginContext, ca: string, allowsPrivate: boo
   })
   const tls = config.define(
     'alerts-mail-tls',
-    Type.Union([Type.Literal('starttls'), Type.Literal('tls'), Type.Literal('none')], {
-      description: 'starttls: mostly port 587; tls: mostly port 465; none: only for a server in the local network',
-    }),
+    Type.Union(
+      [
+        Type.Literal('starttls', { title: 'STARTTLS' }),
+        Type.Literal('tls', { title: 'TLS' }),
+        Type.Literal('none', { title: 'none' }),
+      ],
+      { description: 'STARTTLS: mostly port 587. TLS: mostly port 465. None: only for a server in the local network' },
+    ),
     { default: 'starttls', title: 'Alerts: encryption of the mail server' },
   )
   const user = config.define('alerts-mail-user', text(254, 'Empty: without a login'), {

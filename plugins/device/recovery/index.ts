@@ -23,7 +23,7 @@ export default definePlugin({
       Type.Integer({
         minimum: 0,
         maximum: 1,
-        description: '1: the modem is restarted if all other recovery steps fail',
+        description: 'On: the modem is restarted if all other recovery steps fail',
       }),
       { default: 1, title: 'Outage: restart the modem' },
     )

@@ -114,5 +114,5 @@ const switchSchema = Type.Integer({ minimum: 0, maximum: 1 })
 const portSchema = Type.Integer({ minimum: 1, maximum: 65_535 })
 const hostSchema = {
   ...OptionalHost,
-  description: 'a name or an IP address, the port is mqtt-port; empty: the embedded broker, or none',
+  description: 'a name or an IP address; empty: the embedded broker, or none',
 }

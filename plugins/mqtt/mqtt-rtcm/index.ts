@@ -20,7 +20,7 @@ export default definePlugin({
     const topic = `base/${ctx.serial}/drtk`
     const rate = ctx.config.define('mqtt-rtcm-rate', Type.Integer({ minimum: 1, maximum: 3_600 }), {
       default: 1,
-      title: 'RTCM over MQTT: seconds between two publications',
+      title: 'RTCM over MQTT: interval of the publications, s',
     })
     const sign = ctx.config.define('mqtt-rtcm-sign', Type.Integer({ minimum: 0, maximum: 1 }), {
       default: 0,

@@ -57,7 +57,7 @@ export function defineParameters({ config }: PluginContext, { reaches, others }:
 const SwitchSchema = Type.Integer({
   minimum: 0,
   maximum: 1,
-  description: '0: the port is down, and is taken down again if another program brings it up',
+  description: 'Off: the port is down, and is taken down again if another program brings it up',
 })
 const AddressSchema = Type.String({
   maxLength: 18,

@@ -47,7 +47,7 @@ export const SsidSchema = Type.String({
   description: 'name of the network, at most 32 bytes in UTF-8; empty: no WiFi',
 })
 const HiddenSchema = Type.Boolean({
-  description: 'true: the station sends the name to find the network, and others can receive it',
+  description: 'On: the station sends the name to find the network, and others can receive it',
 })
 const PasswordSchema = Type.String({
   pattern: '^(|[ -~]{8,63}|[0-9A-Fa-f]{64})$',

@@ -41,7 +41,7 @@ export function defineParameters(ctx: PluginContext, reaches: (caller: Caller) =
       trial,
       title: 'Access point: channel',
     }),
-    txPower: config.define('wap-txpwr', Type.Integer({ minimum: 2, maximum: 20, description: 'dBm' }), {
+    txPower: config.define('wap-txpwr', Type.Integer({ minimum: 2, maximum: 20 }), {
       default: 20,
       trial,
       title: 'Access point: transmit power, dBm',

@@ -9,9 +9,8 @@ import { Type } from 'typebox'
 type Member = keyof ReceiverOutput
 
 const Constellation = Type.Union(switchableConstellations.map((name) => Type.Literal(name)))
-const unset = "null: the option of the receiver's plugin"
-const interval = () =>
-  Type.Union([Type.Integer({ minimum: 1, maximum: 255 }), Type.Null()], { description: `Seconds, 1 to 255; ${unset}` })
+const unset = 'Empty: as preset for this receiver'
+const interval = () => Type.Union([Type.Integer({ minimum: 1, maximum: 255 }), Type.Null()], { description: unset })
 
 /** Each member with its words for "this receiver cannot …". */
 const parts: Readonly<Record<Member, string>> = {
@@ -37,21 +36,21 @@ export function defineOutput({ config, services }: Pick<PluginContext, 'config' 
       Type.Array(Constellation, {
         maxItems: switchableConstellations.length,
         uniqueItems: true,
-        description: '[]: the receiver keeps its own. QZSS is switched together with GPS',
+        description: 'Empty: the receiver keeps its own. QZSS is switched together with GPS',
       }),
       { default: [], title: 'Satellites: constellations' },
     ),
     elevationMask_deg: config.define(
       'gnss-elevation-mask',
       Type.Union([Type.Integer({ minimum: 0, maximum: 60 }), Type.Null()], {
-        description: 'Degrees, 0 to 60; null: the receiver keeps its own',
+        description: 'Empty: the receiver keeps its own',
       }),
       { default: null, title: 'Satellites: elevation mask, °' },
     ),
     msm: config.define(
       'gnss-msm',
-      Type.Union([Type.Literal(4), Type.Literal(7), Type.Null()], {
-        description: `4, or 7 with Doppler and finer resolution at 1.6 times the size; ${unset}`,
+      Type.Union([Type.Literal(4, { title: 'MSM4' }), Type.Literal(7, { title: 'MSM7' }), Type.Null()], {
+        description: `MSM7 has Doppler and finer resolution at 1.6 times the size. ${unset}`,
       }),
       { default: null, title: 'RTCM: MSM type' },
     ),

@@ -24,9 +24,11 @@ export default definePlugin({
     })
     const effect = ctx.config.define(
       'neighbours-effect',
-      Type.Union([Type.Literal('note'), Type.Literal('degraded'), Type.Literal('hold')], {
-        description: 'note: only reported. degraded: the verdict is degraded. hold: no RTCM is sent',
-      }),
+      Type.Union([
+        Type.Literal('note', { title: 'only report it' }),
+        Type.Literal('degraded', { title: 'report a problem of the station' }),
+        Type.Literal('hold', { title: 'send no corrections' }),
+      ]),
       { default: 'degraded', title: 'If neighbouring bases contradict the position' },
     )
     ctx.config.rule([list.name], (get) => problemOf(get(list.name) as ReturnType<typeof list.get>, ctx.serial))

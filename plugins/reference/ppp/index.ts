@@ -34,9 +34,14 @@ export default definePlugin({
     )
     const repeat = ctx.config.define(
       'ppp-repeat',
-      Type.Union([Type.Literal('off'), Type.Literal('weekly'), Type.Literal('monthly')], {
-        description: 'Submits the previous day automatically',
-      }),
+      Type.Union(
+        [
+          Type.Literal('off', { title: 'off' }),
+          Type.Literal('weekly', { title: 'weekly' }),
+          Type.Literal('monthly', { title: 'monthly' }),
+        ],
+        { description: 'Submits the previous day automatically' },
+      ),
       { default: 'off', title: 'PPP: repeat' },
     )
     const jobs = new PppJobs({

@@ -1,5 +1,5 @@
 /** The change parameters of the survey-in, of the reference and of its frame, and the rules across them. */
-import { type DatumWish, type FrameName, frameNames, frameTexts, type PlateName, plates } from 'rtk-base/gnss'
+import { type DatumWish, type FrameName, frameNames, frameTexts, type PlateName, plateTexts } from 'rtk-base/gnss'
 import type { ConfigKey, PluginContext } from 'rtk-base/plugin'
 import { type Static, type TSchema, Type } from 'typebox'
 import type { Datum } from './reference/datum.js'
@@ -18,19 +18,17 @@ const isPrintable = new RegExp(printable)
 const seconds = Type.Integer({ minimum: 0, maximum: 2_592_000 })
 const metres = (minimum: number, maximum: number) => Type.Number({ minimum, maximum })
 
-/** A number that null clears. */
-const optional = (most: number, description: string) =>
-  Type.Union([Type.Number({ minimum: -most, maximum: most }), Type.Null()], {
-    description: `${description}, ${-most} to ${most}; null clears it`,
-  })
+/** A number that may be left out. */
+const optional = (most: number, sign = '') =>
+  Type.Union([Type.Number({ minimum: -most, maximum: most }), Type.Null()], { description: `${sign}Empty: none` })
 
 const coordinates = {
-  lat: [optional(90, 'degrees'), 'latitude, °'],
-  lon: [optional(180, 'degrees'), 'longitude, °'],
-  alt: [optional(7e6, 'ellipsoidal height, metres'), 'height above the ellipsoid, m'],
-  x: [optional(7e6, 'ECEF metres'), 'ECEF X, m'],
-  y: [optional(7e6, 'ECEF metres'), 'ECEF Y, m'],
-  z: [optional(7e6, 'ECEF metres'), 'ECEF Z, m'],
+  lat: [optional(90, 'Negative to the south. '), 'latitude, °'],
+  lon: [optional(180, 'Negative to the west. '), 'longitude, °'],
+  alt: [optional(7e6), 'height above the ellipsoid, m'],
+  x: [optional(7e6), 'ECEF X, m'],
+  y: [optional(7e6), 'ECEF Y, m'],
+  z: [optional(7e6), 'ECEF Z, m'],
 } as const
 type Coordinate = keyof typeof coordinates
 const names = Object.keys(coordinates) as Coordinate[]
@@ -63,7 +61,10 @@ export function defineParameters({ config }: Pick<PluginContext, 'config'>) {
   const coordinate = Object.fromEntries(
     names.map((name) => [name, entered(name, coordinates[name][0] as TSchema, null, coordinates[name][1])]),
   ) as Record<Coordinate, ConfigKey<number | null>>
-  const pointShape = Type.Union([Type.Literal('arp'), Type.Literal('phase-centre')])
+  const pointShape = Type.Union([
+    Type.Literal('arp', { title: 'antenna reference point' }),
+    Type.Literal('phase-centre', { title: 'phase centre' }),
+  ])
   const point = entered('point', pointShape, 'arp', 'reference point or phase centre')
   const offset = define(keyOf('offset'), metres(-1, 1), 0, 'Phase centre above the reference point of the antenna, m')
   const sourceShape = Type.String({
@@ -72,11 +73,15 @@ export function defineParameters({ config }: Pick<PluginContext, 'config'>) {
     description: 'Where the coordinates come from, e.g. a report. Cleared by other coordinates',
   })
   const source = entered('source', sourceShape, '', 'source')
-  const provenanceShape = Type.Enum(['entered', 'ppp'], {
-    description: 'How the coordinates were determined; ppp: by precise point positioning. Cleared by other coordinates',
-  })
+  const provenanceShape = Type.Union(
+    [Type.Literal('entered', { title: 'entered' }), Type.Literal('ppp', { title: 'precise point positioning (PPP)' })],
+    { description: 'How the coordinates were determined. Other coordinates reset it' },
+  )
   const provenance = entered('provenance', provenanceShape, 'entered', 'provenance')
-  const chosenShape = Type.Union([Type.Literal('manual'), Type.Literal('survey')])
+  const chosenShape = Type.Union([
+    Type.Literal('manual', { title: 'entered position' }),
+    Type.Literal('survey', { title: 'surveyed position' }),
+  ])
   const wanted = defineDatum('gnss-ref', 'Reference', "of this station's reference")
   const corrections = defineDatum('gnss-recvrtcm', 'Corrections', 'of the correction source')
   const announced = defineAnnounced()
@@ -104,11 +109,13 @@ export function defineParameters({ config }: Pick<PluginContext, 'config'>) {
       description: `${frameNames.map((name) => `${name}: ${frameTexts[name]}`).join('; ')}. Empty: the frame of the reference, unchanged`,
     })
     const epochShape = Type.Union([Type.Null(), Type.Number({ minimum: 1980, maximum: 2100 })], {
-      description: 'Decimal year, e.g. 2010.0; null: the epoch of the reference. Needs gnss-plate',
+      description: 'Decimal year, e.g. 2010.0; empty: the epoch of the reference. Needs the tectonic plate',
     })
-    const plateShape = Type.Enum(['', ...(Object.keys(plates) as PlateName[])], {
-      description: 'Tectonic plate that carries the station, e.g. EURA, NOAM or AUST; empty: unknown',
-    })
+    const plateNames = Object.keys(plateTexts) as PlateName[]
+    const plateShape = Type.Union(
+      [Type.Literal(''), ...plateNames.map((name) => Type.Literal(name, { title: plateTexts[name] }))],
+      { description: 'Tectonic plate that carries the station. Empty: unknown' },
+    )
     const frame = define('gnss-announce-frame', frameShape, '', 'Announced position: frame')
     const epoch = define('gnss-announce-epoch', epochShape, null, 'Announced position: epoch')
     const plate = define('gnss-plate', plateShape, '', 'Tectonic plate')

@@ -37,7 +37,7 @@ export default definePlugin({
     const anonymousFlag = Type.Integer({
       minimum: 0,
       maximum: 1,
-      description: '1: rovers in the local network need no login, even if logins are set',
+      description: 'On: rovers in the local network need no login, even if logins are set',
     })
     const anonymous = ctx.config.define('ntrip-caster-anonymous', anonymousFlag, {
       default: 0,

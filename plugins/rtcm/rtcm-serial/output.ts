@@ -10,15 +10,22 @@ import { Thinner } from './thinning.js'
 export const Line = Type.Object(
   {
     port: Type.String({
+      title: 'Port',
       maxLength: 256,
       pattern: '^(/[^\\s]+|tcp://[^\\s/]+:\\d{1,5})?$',
       description: 'a device path (best below /dev/serial/by-id) or tcp://host:port; empty: none',
     }),
     baud: Type.Optional(
-      Type.Integer({ minimum: 300, maximum: 4_000_000, description: 'rate of the line; default 57600' }),
+      Type.Integer({
+        title: 'Baud rate',
+        minimum: 300,
+        maximum: 4_000_000,
+        description: 'rate of the line; default 57600',
+      }),
     ),
     budget: Type.Optional(
       Type.Integer({
+        title: 'Highest data rate, bytes/s',
         minimum: 30,
         maximum: 400_000,
         description: 'capacity of the radio, bytes per second; default: 80 % of the line',
@@ -28,7 +35,7 @@ export const Line = Type.Object(
   },
   {
     additionalProperties: false,
-    description: 'e.g. { "port": "/dev/serial/by-id/usb-radio", "baud": 57600 }; { "port": "" }: none',
+    description: 'E.g. port /dev/serial/by-id/usb-radio at 57600 baud. Empty port: none',
   },
 )
 export type Line = Static<typeof Line>

@@ -32,7 +32,7 @@ export default definePlugin({
     )
     const targets = ctx.config.define(
       'rtcm-tcp-push',
-      Type.Array(Target, { maxItems: 8, description: 'e.g. [{ "host": "192.168.1.7", "port": 5000 }]; [] for none' }),
+      Type.Array(Target, { maxItems: 8, description: 'E.g. host 192.168.1.7, port 5000. Empty: none' }),
       {
         default: [],
         title: 'RTCM over TCP: addresses to connect to',

@@ -9,8 +9,8 @@ import { TcpOutput } from './output.js'
 
 export const Target = Type.Object(
   {
-    host: Host,
-    port: Type.Integer({ minimum: 1, maximum: 65_535, description: 'TCP port' }),
+    host: { ...Host, title: 'Host' },
+    port: Type.Integer({ title: 'Port', minimum: 1, maximum: 65_535, description: 'TCP port' }),
     legacy: legacyField,
   },
   { additionalProperties: false },

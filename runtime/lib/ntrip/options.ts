@@ -46,7 +46,10 @@ export const selectionFields = {
 }
 /** The field `legacy` as true or false only, without `beside`. */
 export const legacyField = Type.Optional(
-  Type.Boolean({ description: 'For old rovers: 1004 and 1012 instead of MSM, and no messages newer than RTCM 3.1' }),
+  Type.Boolean({
+    title: 'For old rovers',
+    description: 'For old rovers: 1004 and 1012 instead of MSM, and no messages newer than RTCM 3.1',
+  }),
 )
 
 /**

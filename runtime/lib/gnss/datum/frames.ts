@@ -113,6 +113,23 @@ export const plates = {
 } as const satisfies Readonly<Record<string, readonly [number, number, number]>>
 export type PlateName = keyof typeof plates
 
+/** The name of each plate, for people. */
+export const plateTexts: Readonly<Record<PlateName, string>> = {
+  AMUR: 'Amur',
+  ANTA: 'Antarctica',
+  ARAB: 'Arabia',
+  AUST: 'Australia',
+  CARB: 'Caribbean',
+  EURA: 'Eurasia',
+  INDI: 'India',
+  NAZC: 'Nazca',
+  NOAM: 'North America',
+  NUBI: 'Nubia (Africa)',
+  PCFC: 'Pacific',
+  SOAM: 'South America',
+  SOMA: 'Somalia (East Africa)',
+}
+
 /** A description of each frame, for people. */
 export const frameTexts: Readonly<Record<FrameName, string>> = {
   ITRF2020: 'worldwide: results of PPP services (IGS20 is the same)',

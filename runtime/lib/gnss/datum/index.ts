@@ -10,5 +10,6 @@ export {
   movesWithPlate,
   type PlateName,
   plates,
+  plateTexts,
 } from './frames.js'
 export { type DatedPosition, decimalYear, frameVelocity, plateVelocity, transformed } from './transform.js'

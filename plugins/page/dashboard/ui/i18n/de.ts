@@ -949,7 +949,7 @@ export const de: Texts = {
   'ppp.setting.gnss-announce-epoch': 'Epoche, Jahr',
   'ppp.help.gnss-announce-epoch': 'Z. B. 2010.0. Leer: die der Beobachtungen.',
   'ppp.setting.gnss-plate': 'Tektonische Platte',
-  'ppp.help.gnss-plate': 'EURA: Europa. NOAM: Nordamerika. AUST: Australien. Für eine Epoche und für die Drift nötig.',
+  'ppp.help.gnss-plate': 'Für eine Epoche und für die Drift nötig.',
   'ppp.setting.ppp-repeat': 'Wiederholen',
   'ppp.help.ppp-repeat': 'Sendet von selbst einen ganzen Tag. Die Ergebnisse zeigen, ob sich der Punkt bewegt.',
   'ppp.saveAndRecord': 'Speichern und Rohdaten aufzeichnen',

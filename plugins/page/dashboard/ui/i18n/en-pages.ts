@@ -261,7 +261,7 @@ export const pages = {
   'ppp.setting.gnss-announce-epoch': 'Epoch, year',
   'ppp.help.gnss-announce-epoch': 'E.g. 2010.0. Empty: that of the observations.',
   'ppp.setting.gnss-plate': 'Tectonic plate',
-  'ppp.help.gnss-plate': 'EURA: Europe. NOAM: North America. AUST: Australia. Needed for an epoch, and for the drift.',
+  'ppp.help.gnss-plate': 'Needed for an epoch, and for the drift.',
   'ppp.setting.ppp-repeat': 'Repeat',
   'ppp.help.ppp-repeat': 'Sends a whole day by itself. The results show whether the point moves.',
   'ppp.saveAndRecord': 'Save and record raw data',

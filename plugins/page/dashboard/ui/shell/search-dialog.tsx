@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { fieldOf, unitOf } from '../../../../../runtime/lib/page/ui/model/form.js'
+import { choiceText, fieldOf, unitOf } from '../../../../../runtime/lib/page/ui/model/form.js'
 import { useLoaded } from '../../../../../runtime/lib/page/ui/parts/loaded.js'
 import { useModal } from '../../../../../runtime/lib/page/ui/parts/modal.js'
 import { allTexts, t, word } from '../i18n/index.js'
@@ -27,10 +27,10 @@ const load = async (): Promise<SearchEntry[]> => {
   }))
 }
 
-const choicesText = ({ name, schema }: Parameter): string =>
-  fieldOf(schema)
-    .choices.map((choice) => partOf(name, String(choice), String(choice)))
-    .join(' ')
+function choicesText({ name, schema }: Parameter): string {
+  const field = fieldOf(schema)
+  return field.choices.map((choice) => partOf(name, String(choice), choiceText(field, String(choice)))).join(' ')
+}
 const sectionText = ({ name, page }: Section): string => `${word('section', name)} ${page ? word('words', page) : ''}`
 
 /** Finds pages, tasks and settings by what people call them. */

@@ -4,6 +4,7 @@ import { hostOf, isHostSchema } from '../../../../platform/address/host-name.js'
 /** JSON Schema, as far as forms need it. */
 export interface Schema {
   type?: string
+  /** English label of a part, or English words of a constant. */
   title?: string
   description?: string
   writeOnly?: boolean
@@ -67,6 +68,10 @@ const isOne = (schema: Schema) => !composed.includes(fieldOf(schema).kind)
 const isFlat = ({ type, properties = {} }: Schema) =>
   type === 'object' && Object.keys(properties).length > 0 && Object.values(properties).every(isOne)
 
+/** English words of a choice; its value where the schema has none. */
+export const choiceText = ({ schema }: Field, value: string): string =>
+  schema.anyOf?.find((one) => String(one.const) === value)?.title ?? value
+
 /** Whether the field is an `object`, `list` or `json`: the text is JSON. */
 export const isComposed = ({ kind }: Field): boolean => composed.includes(kind)
 
@@ -92,11 +97,11 @@ export function unitOf(label: string): { label: string; unit: string } {
   return found ? { label: label.slice(0, found.index), unit: found[1] ?? '' } : { label, unit: '' }
 }
 
-/** The bounds of a number; undefined without both, and where the schema names them in words. */
+/** The bounds of a number; undefined without both. */
 export function boundsOf({ kind, schema }: Field): { least: number; most: number } | undefined {
-  const { minimum, maximum, description = '' } = schema
+  const { minimum, maximum } = schema
   if (kind !== 'number' || minimum === undefined || maximum === undefined) return undefined
-  return description.includes(` to ${maximum}`) ? undefined : { least: minimum, most: maximum }
+  return { least: minimum, most: maximum }
 }
 
 /** Why a field cannot have this text, as a text `settings.wrong.NAME` with values; undefined: only the station may refuse it. */

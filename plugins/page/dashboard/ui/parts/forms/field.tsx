@@ -1,5 +1,6 @@
 import {
   boundsOf,
+  choiceText,
   type Field,
   fieldOf,
   isComposed,
@@ -26,7 +27,7 @@ interface Props {
 /** A value in the words of the page. */
 export function wordsOf({ name }: Pick<Parameter, 'name'>, field: Field, value: unknown): string {
   const text = entryOf(field, value)
-  if (field.kind === 'choice') return partOf(name, text, text)
+  if (field.kind === 'choice') return partOf(name, text, choiceText(field, text))
   if (field.kind === 'switch' || field.kind === 'flag')
     return text === '' ? '' : t(text === '1' || text === 'true' ? 'settings.on' : 'settings.off')
   return isComposed(field) ? shownValue(field, value) : text

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { notation, t } from '../../i18n.js'
 import {
+  choiceText,
   type Field as Derived,
   fieldOf,
   isComposed,
@@ -67,9 +68,11 @@ export function SchemaField(props: SchemaFieldProps) {
     )
   if (isSecret && !isComposed(field)) return <Field {...common} kind="secret" value={text} set={enter} />
   if (kind === 'choice') {
-    const options = field.choices.map(String).map((one) => ({ value: one, text: words(one, one || '–') }))
-    const held = options.some(({ value }) => value === text) ? [] : [{ value: text, text: words(text, text) }]
-    return <Field {...common} options={[...held, ...options]} value={text} set={enter} />
+    const choices = [...(field.nullable ? [''] : []), ...field.choices.map(String)]
+    // What is held now may be none of them.
+    const options = choices.includes(text) ? choices : [text, ...choices]
+    const shown = (one: string) => ({ value: one, text: words(one, choiceText(field, one) || '–') })
+    return <Field {...common} options={options.map(shown)} value={text} set={enter} />
   }
   if (kind === 'number')
     return <Field {...common} kind="number" unit={unit} value={text} set={enter} suggest={suggest} />
