@@ -112,13 +112,13 @@ const reasons: Partial<Record<Event, string>> = {
   'still our base': 'the output of the receiver is verified first',
   'reference changed': 'another reference was chosen: it is checked first',
   'output changed': 'the receiver gets another station ID or other RTCM messages',
-  'constellations changed': 'the receiver starts with other constellations: the reference is checked again',
+  'constellations changed': 'the receiver starts with other constellations',
   'survey over': 'the survey-in has ended: the reference is checked first',
   'survey failed': 'the survey-in failed, and there is no other reference',
   'survey asked for': 'a survey-in was started',
   'agreed for 10 min': 'the antenna is back: the reference is checked first',
   'position confirmed': 'a person confirmed the position: it is checked first',
-  'observations stopped': 'the receiver sends no observations: the reference is checked again',
+  'observations stopped': 'the receiver sent no observations: its reference is rechecked',
   '1005 stopped': 'the receiver sends no 1005',
 }
 
