@@ -26,7 +26,7 @@ import {
   planFrom as planOf,
   wavesOf,
 } from '../../../plugins/fleet/fleet-page/ui/model/plan.js'
-import { gapsOf, spansOf, sumsOf } from '../../../plugins/fleet/fleet-page/ui/model/timeline.js'
+import { gapsOf, spansOf, sumsOf, verdictIn } from '../../../plugins/fleet/fleet-page/ui/model/timeline.js'
 import { PlanRequest } from '../../../plugins/fleet/fleet-rollout/plan.js'
 import type { BaselineReason, NetCause, NetReason } from '../../../runtime/lib/baseline/index.js'
 
@@ -114,6 +114,11 @@ t.test('the days of a station, from its record', async (t) => {
     ['starting', 'offline', 'moved: 3 m'],
   )
   t.match(sumsOf(spans), { good: 100, broken: 200, planned: 50, limited: 50, unknown: 0 })
+  t.strictSame(
+    ['fit', 'unfit: moved: 3 m', 'constructor'].map(verdictIn),
+    [{ verdict: 'fit', cause: 'ok' }, { verdict: 'unfit', cause: 'moved: 3 m' }, undefined],
+    'the record has words for them',
+  )
   t.match(spansOf([entry(400, 'verdict', 'fit')], 100, 500, undefined)[0], { to: 400, kind: 'unknown' }, 'no evidence')
   t.match(spansOf([entry(150, 'verdict', 'constructor')], 100, 500, undefined), [{ kind: 'unknown', to: 500 }])
 })

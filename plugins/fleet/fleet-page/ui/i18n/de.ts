@@ -115,6 +115,8 @@ export const de: Texts = {
   'station.firstSeen': 'Zuerst gehört',
   'station.seen': 'Zuletzt gehört',
   'station.documentAt': 'Neuestes Dokument',
+  'station.older':
+    'Die Einzelheiten unten sind von {time}, aus der Zeit vor dem Urteil. Ein neues Dokument hat die von jetzt.',
   'station.ownPage': 'Eigene Seite, erreichbar in ihrem Netz: {address}',
   'station.errors': 'Fehler ({count})',
   'week.title': 'Die letzten {days} Tage',
@@ -362,7 +364,8 @@ export const de: Texts = {
   'alerts.none': 'Kein Alarm.',
   'pages.more': 'Mehr zeigen',
   'alerts.notices': 'Benachrichtigungen',
-  'alerts.noChannel': 'Niemand wird benachrichtigt: Es ist kein Kanal eingerichtet.',
+  'alerts.noChannel':
+    'Niemand wird benachrichtigt: Es ist kein Kanal eingerichtet. Auf dem Server der Flotte Mailserver und Empfänger eintragen (Parameter alerts-mail-…), oder einen Webhook (alerts-hooks).',
   'alerts.works': 'arbeitet',
   'alerts.test': 'Probe-Benachrichtigung senden',
   'alerts.accepted': 'angenommen',
@@ -387,6 +390,7 @@ export const de: Texts = {
   'record.text': 'Text',
   'record.fleet': 'Flotte',
   'record.none': 'Nichts aufgezeichnet.',
+  'record.noReference': 'keine Position',
   'record.more': 'Ältere Einträge',
   'kind.verdict': 'Urteil',
   'kind.online': 'Verbindung',

@@ -34,13 +34,18 @@ function spanOf({ cause, online, verdict }: State, from: number, to: number): Sp
 
 const isVerdict = (text: string): text is VerdictName => Object.hasOwn(kinds, text)
 
-/** The state after an entry: of the verdict `unfit: moved`, of `online` its word. */
+/** The verdict and its cause of an entry such as `unfit: moved`; undefined of another text. */
+export function verdictIn(text: string): Pick<State, 'verdict' | 'cause'> | undefined {
+  const [verdict = '', ...rest] = text.split(': ')
+  return isVerdict(verdict) ? { verdict, cause: rest.join(': ') || 'ok' } : undefined
+}
+
+/** The state after an entry: of `online` its word. */
 function after(state: State, { kind, text }: Entry): State {
   if (kind === 'online')
     return text === 'online' || text === 'offline' ? { ...state, online: text } : { ...state, online: 'unknown' }
   if (kind !== 'verdict') return state
-  const [verdict = '', ...rest] = text.split(': ')
-  return isVerdict(verdict) ? { ...state, verdict, cause: rest.join(': ') || 'ok' } : state
+  return { ...state, ...verdictIn(text) }
 }
 
 /**

@@ -8,6 +8,8 @@ import { reasonOf } from '../../../../../runtime/lib/page/ui/parts/form/submit.j
 import { type Entry, fleetApi } from '../fleet/api.js'
 import { newEntries } from '../fleet/live.js'
 import { t } from '../i18n/index.js'
+import { verdictIn } from '../model/timeline.js'
+import { causeText } from '../words.js'
 
 const kinds = [
   ...['verdict', 'online', 'reference', 'version', 'update', 'name', 'new', 'refused'],
@@ -16,6 +18,16 @@ const kinds = [
 const atOnce = 200
 /** Actions of people; the other kinds are reports of stations. */
 const actions = 'given,forgotten,change,command,rollout,account,person'
+
+/** What a station reported by code, in words. */
+function textOf({ kind, text }: Entry): string {
+  if (kind === 'online') return word('online', text)
+  if (kind === 'reference' && text === 'none') return t('record.noReference')
+  const now = kind === 'verdict' ? verdictIn(text) : undefined
+  if (!now) return text
+  const verdict = word('verdict', now.verdict)
+  return now.cause === 'ok' ? verdict : `${verdict}: ${causeText(now.cause)}`
+}
 
 /** Record of events, and who caused them. */
 export function RecordPage() {
@@ -91,7 +103,7 @@ export function RecordPage() {
                 ),
             },
             { name: t('record.kind'), cell: (entry) => word('kind', entry.kind) },
-            { name: t('record.text'), cell: ({ text }) => <span class="changed">{text}</span> },
+            { name: t('record.text'), cell: (entry) => <span class="changed">{textOf(entry)}</span> },
             { name: t('record.person'), cell: ({ by }) => by },
           ]}
         />

@@ -15,7 +15,7 @@ import { AcceptanceCard } from '../parts/acceptance-card.js'
 import { DeliveryCard } from '../parts/delivery.js'
 import { DocumentChanges } from '../parts/document-changes.js'
 import { NetCard } from '../parts/net-card.js'
-import { StationActions } from '../parts/station-actions.js'
+import { AskDocument, StationActions } from '../parts/station-actions.js'
 import { StationTimeline } from '../parts/station-timeline.js'
 import { VerdictMark } from '../parts/verdict-mark.js'
 import { serialHere } from '../place.js'
@@ -92,7 +92,7 @@ const values: readonly Value<TextKey>[] = [
 ]
 
 function VerdictCard({ station, document }: { station: StationDetail; document: Json | undefined }) {
-  const { cause, name, online, onlineSince, serial, since, verdict, why } = station
+  const { cause, documentAt, name, online, onlineSince, serial, since, verdict, why } = station
   const now_s = Date.now() / 1_000
   const own = document && addressOf(document)
   return (
@@ -125,6 +125,12 @@ function VerdictCard({ station, document }: { station: StationDetail; document: 
         </div>
       </div>
       <ValueList document={{ ...station }} of={values} />
+      {document && documentAt < since && (
+        <div>
+          <p>{t('station.older', { time: moment(documentAt) })}</p>
+          {may('operator') && <AskDocument serial={serial} />}
+        </div>
+      )}
       {own && (
         <p>
           <a class="target" href={`http://${own}/`} rel="noreferrer" target="_blank">

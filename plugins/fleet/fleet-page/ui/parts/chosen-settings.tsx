@@ -64,10 +64,7 @@ export function ChosenSettings(props: {
           const one = known.find((known) => known.name === name)
           if (one) set(new Map(chosen).set(name, entryOf(fieldOf(one.schema), one.default)))
         }}
-        options={[
-          { value: '', text: '–' },
-          ...left.map((one) => ({ value: one.name, text: `${titleOf(one)} (${one.name})` })),
-        ]}
+        options={[{ value: '', text: '–' }, ...left.map((one) => ({ value: one.name, text: titleOf(one) }))]}
       />
     </fieldset>
   )

@@ -14,6 +14,17 @@ import { type Chosen, inputOf, valuesOf } from '../model/chosen.js'
 import { linesOf, textOfLines } from '../model/entered.js'
 import { ChosenSettings, useSettings } from './chosen-settings.js'
 
+/** Asks a station for its document of now. */
+export const AskDocument = ({ serial }: { serial: string }) => (
+  <Action
+    label={t('actions.ask')}
+    run={async () => {
+      await fleetApi.ask(serial)
+      return t('actions.asked')
+    }}
+  />
+)
+
 /** Actions of an operator on a station. All of them are in the record. */
 export function StationActions({ station }: { station: StationDetail }) {
   const { serial } = station
@@ -26,13 +37,7 @@ export function StationActions({ station }: { station: StationDetail }) {
       <Fold title={t('actions.change')}>{() => <Change serial={serial} />}</Fold>
       <Fold title={t('actions.command')}>{() => <Command serial={serial} />}</Fold>
       <div class="actions">
-        <Action
-          label={t('actions.ask')}
-          run={async () => {
-            await fleetApi.ask(serial)
-            return t('actions.asked')
-          }}
-        />
+        <AskDocument serial={serial} />
         {may('admin') && (
           <Action
             label={t('actions.forget')}

@@ -51,6 +51,7 @@ export const shared: Readonly<Record<SharedKey, string>> = {
   'fact.warning': 'Störungen',
   'fact.critical': 'starke Störungen',
   'fact.init': 'noch nicht bekannt',
+  'fact.unknown': 'unbekannt',
   'status.chain': 'Von der Antenne zu den Rovern',
   'chain.antenna': 'Antenne',
   'chain.receiver': 'Empfänger',

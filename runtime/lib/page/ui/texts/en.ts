@@ -50,6 +50,7 @@ export const shared = {
   'fact.warning': 'interference',
   'fact.critical': 'strong interference',
   'fact.init': 'not known yet',
+  'fact.unknown': 'unknown',
   'status.chain': 'From the antenna to the rovers',
   'chain.antenna': 'Antenna',
   'chain.receiver': 'Receiver',
