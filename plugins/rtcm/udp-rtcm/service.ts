@@ -53,7 +53,7 @@ export class UdpService {
       const delay_ms = this.#backoff.next()
       const reason = listenReason(error)
       const retry_s = Math.round(delay_ms / 1000)
-      this.#ctx.errors.while('udp', { port, reason, retry_s })
+      this.#ctx.errors.while('udp', { port, reason, retry_s, setting: 'udp-port' })
       this.#ctx.status(`port ${port} cannot be opened`)
       this.#retry = this.#ctx.timers.after(delay_ms, () => this.open(enabled, port))
     }

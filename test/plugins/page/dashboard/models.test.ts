@@ -645,6 +645,8 @@ t.test('the guide says what is missing by the state of the station alone', async
       ['serial', 'down'],
     ],
   )
+  const unopened = { udp: { enabled: true }, base: { state: { errors: [{ code: 'udp', text: '', t: 1 }] } } }
+  t.strictSame(outputsOf(unopened), [{ output: 'udp', state: 'down' }], 'its port is not there')
   t.strictSame(missing({ udp: { enabled: true } }).outputs, [])
   t.strictSame(missing({ udp: { enabled: true }, ntrip: { server: [{ state: 'waiting' }] } }).outputs, ['outputDown'])
   t.strictSame(missing({ eth: { ip: '' }, sta: { ip4: '', ssid: 'roof' } }).network, ['address'])

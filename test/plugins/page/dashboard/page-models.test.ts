@@ -4,7 +4,7 @@ import { endCause, causeOf as recordedCause } from '../../../../plugins/device/r
 import { de } from '../../../../plugins/page/dashboard/ui/i18n/de.js'
 import { en } from '../../../../plugins/page/dashboard/ui/i18n/en.js'
 import { pages } from '../../../../plugins/page/dashboard/ui/i18n/en-pages.js'
-import { pageOf } from '../../../../plugins/page/dashboard/ui/model/error-pages.js'
+import { pageOf, settingIn } from '../../../../plugins/page/dashboard/ui/model/error-pages.js'
 import {
   changesOf,
   formOf,
@@ -89,6 +89,11 @@ t.test('W3: the question about a move has its size, or says that nobody knows it
 t.test('W4: what only the verdict says leads to the page of its advice, too', async (t) => {
   const pages = ['output', 'link', 'coarse', 'incomplete', 'slips', 'satellites', 'jamming', 'spoofing'].map(pageOf)
   t.strictSame(pages, ['links', 'links', 'survey', 'survey', 'sky', 'sky', 'sky', 'sky'])
+  t.strictSame(
+    [settingIn({ setting: 'udp-port' }), settingIn({ setting: 'ntrip-caster.tls.port' }), settingIn(undefined)],
+    ['udp-port', undefined, undefined],
+    'an option has no field on the page',
+  )
   t.strictSame(['override-far', 'neighbours-far', 'updating'].map(pageOf), ['positions', 'positions', 'update'])
   t.strictSame(
     ['stopping', 'stopped', 'surveying', 'outputs'].flatMap((code) => pageOf(code) ?? []),

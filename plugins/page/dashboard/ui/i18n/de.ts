@@ -176,6 +176,7 @@ export const de: Texts = {
 
   'errors.none': 'Keine Fehler.',
   'errors.mend': 'Seite {page} öffnen',
+  'errors.setting': 'Einstellung öffnen',
   'plugins.name': 'Plugin',
   'plugins.state': 'Zustand',
   'plugins.reason': 'Meldung',
@@ -495,6 +496,7 @@ export const de: Texts = {
   'links.rovers': 'Per NTRIP verbundene Rover',
   'links.caster': 'Port {port}, Mountpoints: {mounts}',
   'links.casterOff': 'Der Caster dieser Station ist ausgeschaltet.',
+  'links.casterDown': 'Der Caster dieser Station funktioniert nicht: Die Seite Fehler sagt, warum.',
   'links.fix.fixed': 'RTK fixed',
   'links.fix.float': 'RTK float',
   'links.fix.dgps': 'differentiell',

@@ -669,6 +669,7 @@ export const pages = {
   'links.rovers': 'Rovers connected by NTRIP',
   'links.caster': 'Port {port}, mountpoints: {mounts}',
   'links.casterOff': 'The caster of this station is off.',
+  'links.casterDown': 'The caster of this station is not working: the page Errors says why.',
   'links.fix.fixed': 'RTK fixed',
   'links.fix.float': 'RTK float',
   'links.fix.dgps': 'differential',

@@ -57,6 +57,7 @@ export const en = {
   'page.plugins': 'Plugins',
   'status.errors': 'Errors ({count})',
   'errors.mend': 'Open the page {page}',
+  'errors.setting': 'Open the setting',
   'trial.text': 'Changed on trial: {names}. Does everything still work? Without an answer the old values return.',
   'trial.keep': 'Keep',
   'trial.title': 'Change on trial',

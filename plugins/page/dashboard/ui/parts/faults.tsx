@@ -1,7 +1,7 @@
 import { errorsOf, type Json, type StationError } from '../../../../../runtime/lib/page/ui/station/document.js'
 import { moment, t } from '../i18n/index.js'
 import { errorText, movedText } from '../i18n/plugin-texts.js'
-import { pageOf } from '../model/error-pages.js'
+import { pageOf, settingIn } from '../model/error-pages.js'
 import { isMoved } from '../model/moved.js'
 import { document$, verdict } from '../station/live.js'
 import { MovedAnswers } from './moved-answers.js'
@@ -16,7 +16,7 @@ export function FaultList({ errors, document }: { errors: readonly StationError[
           <li key={code} class="command">
             <p>{isMoved(code) ? movedText(error, verdict.value) : errorText(error)}</p>
             <p class="quiet">{since > 0 && t('errors.since', { time: moment(since) })}</p>
-            <Mend code={code} document={document} />
+            <Mend code={code} setting={settingIn(error.values)} document={document} />
           </li>
         )
       })}
@@ -25,8 +25,15 @@ export function FaultList({ errors, document }: { errors: readonly StationError[
 }
 
 /** Remedy of an error, here or on its page. */
-export function Mend({ code, document }: { code: string; document: Json }) {
+export function Mend({ code, setting, document }: { code: string; setting: string | undefined; document: Json }) {
   if (isMoved(code)) return <MovedAnswers document={document} />
+  if (setting) {
+    return (
+      <a class="target" href={`#/settings?find=${encodeURIComponent(setting)}`}>
+        {t('errors.setting')}
+      </a>
+    )
+  }
   const page = pageOf(code)
   return page ? (
     <a class="target" href={`#/${page}`}>
@@ -38,7 +45,9 @@ export function Mend({ code, document }: { code: string; document: Json }) {
 /** Remedy of the verdict's reason: an error, a move, or a reason that only the verdict gives. */
 export function MendReason() {
   const document = document$.value
-  const { code = '', why_code = code } = verdict.value ?? {}
+  const { code = '', why_code = code, values } = verdict.value ?? {}
   const isError = errorsOf(document).some((error) => error.code === why_code)
-  return document ? <Mend code={isError || !isMoved(code) ? why_code : code} document={document} /> : null
+  return document ? (
+    <Mend code={isError || !isMoved(code) ? why_code : code} setting={settingIn(values)} document={document} />
+  ) : null
 }

@@ -1,5 +1,5 @@
 /** Which ways out of a station are set up. Pure. */
-import { at, type Json, listAt, numberAt, textAt } from './document.js'
+import { at, errorsOf, type Json, listAt, numberAt, textAt } from './document.js'
 import { toneOf } from './links.js'
 
 export type OutputName = 'udp' | 'caster' | 'server' | 'mqtt' | 'tcp' | 'serial'
@@ -23,7 +23,9 @@ export function outputsOf(document: Json): readonly OutputFact[] {
   const add = (output: OutputName, block: string, state: () => OutputFact['state']) => {
     if (at(document, block) !== undefined) facts.push({ output, state: state() })
   }
-  add('udp', 'udp', () => (at(document, 'udp.enabled') === true ? 'on' : 'off'))
+  // Its block says what is wanted; that the port is not there is an error.
+  const isUdpDown = errorsOf(document).some(({ code }) => code === 'udp')
+  add('udp', 'udp', () => (at(document, 'udp.enabled') === true ? (isUdpDown ? 'down' : 'on') : 'off'))
   add('caster', 'ntrip.caster', () =>
     at(document, 'ntrip.caster.enabled') === true ? (port('ntrip.caster.port') ? 'on' : 'down') : 'off',
   )

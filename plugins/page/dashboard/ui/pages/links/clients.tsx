@@ -37,15 +37,16 @@ export function Rovers({ document }: { document: Json }) {
   if (at(document, 'ntrip.caster') === undefined) return null
   const rovers = listAt<Rover>(document, 'ntrip.caster.rovers')
   const isOpen = at(document, 'ntrip.caster.enabled') === true
+  // 0: it cannot listen, which is an error of its own.
+  const port = numberAt(document, 'ntrip.caster.port') ?? 0
   return (
     <Card title={t('links.rovers')}>
       <p>
-        {isOpen
-          ? t('links.caster', {
-              port: numberAt(document, 'ntrip.caster.port') ?? 0,
-              mounts: listAt<string>(document, 'ntrip.caster.mounts').join(', '),
-            })
-          : t('links.casterOff')}
+        {!isOpen && t('links.casterOff')}
+        {isOpen && port === 0 && t('links.casterDown')}
+        {isOpen &&
+          port > 0 &&
+          t('links.caster', { port, mounts: listAt<string>(document, 'ntrip.caster.mounts').join(', ') })}
       </p>
       {rovers.map((rover) => (
         <RoverRow key={rover.id} rover={rover} />
