@@ -447,7 +447,7 @@ t.test(
       const share = n % 2
       const spread_ms = wait_ms * (share === 0 ? 0.8 : 1.2)
       await until(() => failed.length === n + 1 && clock.pending === 1, 'it failed, and waits')
-      t.same(failed.at(-1), [`cannot listen at 127.0.0.1:${port}: another program or plugin uses it`, spread_ms])
+      t.same(failed.at(-1), ['another program or plugin uses it', spread_ms])
       await clock.advance(spread_ms - 1)
       t.equal(clock.pending, 1)
       if (n === waits.length - 1) other.close()

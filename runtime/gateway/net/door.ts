@@ -29,8 +29,8 @@ export interface DoorEvents {
   accepted(socket: Socket): void
   handshakeFailed(error: Error): void
   opened(address: ListenAddress): void
-  /** The address cannot be had; it is tried again after `wait_ms`. */
-  failed(text: string, wait_ms: number, error: unknown): void
+  /** The address cannot be had, and why; it is tried again after `wait_ms`. */
+  failed(reason: string, wait_ms: number, error: unknown): void
 }
 
 /** The listening socket: gets its address, sooner or later, and keeps it. */
@@ -133,7 +133,7 @@ export class Door {
     } catch (error) {
       if (decision !== this.#decision) return
       const wait_ms = this.#backoff.next()
-      this.#events.failed(`cannot listen at ${addressText(this.#wanted)}: ${listenReason(error)}`, wait_ms, error)
+      this.#events.failed(listenReason(error), wait_ms, error)
       if (decision !== this.#decision) return
       this.#retry = this.#clock.timer(wait_ms, () => void this.#try(decision))
     }

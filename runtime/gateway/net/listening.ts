@@ -240,7 +240,8 @@ export class Listening {
       },
       failed: (reason, wait_ms) => {
         const { setting = '' } = this.#claim?.options ?? {}
-        this.#claim?.report({ reason, setting, retry_s: Math.round(wait_ms / 1000) })
+        const to = addressText(address)
+        this.#claim?.report({ reason, address: to, setting, retry_s: Math.round(wait_ms / 1000) })
       },
     })
   }

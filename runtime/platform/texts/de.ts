@@ -31,6 +31,7 @@ export const german: Readonly<Record<Exclude<keyof typeof english, EnglishOnly> 
   'error.http-listen': 'Die Seite ist nicht erreichbar: Dieses Gerät hat die Adresse {host} (noch) nicht',
   'error.image-damaged': 'Dateien der Software sind beschädigt ({files}): das Abbild erneut installieren',
   'error.listen': 'Ein Port lässt sich nicht öffnen: {reason}',
+  'error.listen.address': '{address} lässt sich nicht öffnen: {reason}',
   'error.listen.advice': 'Das Zertifikat davor gilt weiter',
   'error.listen.advice.retry_s': 'Alle {retry_s} s wird es erneut versucht',
   'error.listen.advice.setting': 'Einen anderen Port einstellen ({setting}). Alle {retry_s} s wird es erneut versucht',
@@ -70,6 +71,8 @@ export const german: Readonly<Record<Exclude<keyof typeof english, EnglishOnly> 
   'error.time-contradiction.advice': 'Prüfen, ob der Empfänger getäuscht wird (Spoofing)',
   'said.no good message for # s: the next attempt sends the position, which some mountpoints require (gga)':
     'seit # s keine gültige Nachricht: Der nächste Versuch sendet die Position, die manche Mountpoints verlangen (gga)',
+  'said.another program or plugin uses it': 'ein anderes Programm oder Plugin benutzt ihn',
+  'said.this machine has no such address (yet)': 'dieses Gerät hat diese Adresse (noch) nicht',
   'said.the caster ended the stream': 'der Caster hat den Datenstrom beendet',
   'said.the caster did not answer in # s': 'der Caster hat in # s nicht geantwortet',
   'said.the caster closed the connection without an answer': 'der Caster hat die Verbindung ohne Antwort beendet',

@@ -26,6 +26,7 @@ export const english = {
   'error.http-listen': 'HTTP is not served: this machine has no address {host} (yet)',
   'error.image-damaged': '{files}: install the image again',
   'error.listen': '{reason}',
+  'error.listen.address': 'cannot listen at {address}: {reason}',
   'error.listen.advice': 'the one before it stays in use',
   'error.listen.advice.setting': 'set another {setting}; it is tried again every {retry_s} s',
   'error.listen.advice.retry_s': 'it is tried again every {retry_s} s',
