@@ -84,7 +84,11 @@ const StateOf = ({ rollout: { state } }: { rollout: ListedRollout }) => (
 )
 
 const whatOf = ({ plan: { what } }: Rollout): string =>
-  'image' in what ? `${what.version} (${what.image})` : JSON.stringify(what.change)
+  'image' in what
+    ? `${what.version} (${what.image})`
+    : Object.entries(what.change)
+        .map(([name, value]) => `${name}: ${typeof value === 'string' ? value || '–' : JSON.stringify(value)}`)
+        .join(', ')
 
 function OneRollout({ id }: { id: number }) {
   const found = useLoaded(useCallback(() => fleetApi.rollout(id), [id]))
