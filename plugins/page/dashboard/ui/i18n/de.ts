@@ -717,6 +717,7 @@ export const de: Texts = {
   'logins.enter': 'Dies im Rover eingeben',
   'logins.entry.host': 'Host',
   'logins.entry.port': 'Port',
+  'logins.entry.noPort': 'keiner: der Caster funktioniert nicht',
   'logins.entry.mount': 'Mountpoint',
   'logins.entry.user': 'Benutzer',
   'logins.entry.password': 'Passwort',

@@ -217,6 +217,7 @@ export const pages = {
   'logins.enter': 'Enter this in the rover',
   'logins.entry.host': 'Host',
   'logins.entry.port': 'Port',
+  'logins.entry.noPort': 'none: the caster is not working',
   'logins.entry.mount': 'Mountpoint',
   'logins.entry.user': 'User',
   'logins.entry.password': 'Password',

@@ -20,7 +20,8 @@ export function EnterThis(props: { list: RoverLoginList; user: string; password:
   const mountName = t('logins.entry.mount')
   const rows = [
     [t('logins.entry.host'), hostForRover(location.hostname, addresses)],
-    [t('logins.entry.port'), String(port)],
+    // 0: the caster cannot listen, or is off.
+    [t('logins.entry.port'), port > 0 ? String(port) : t('logins.entry.noPort')],
     [mountName, mount],
     [t('logins.entry.user'), user],
     [t('logins.entry.password'), password],
