@@ -26,6 +26,7 @@ export function endsWithThis(child: ChildProcess): void {
 
 /** @returns the folder */
 export function removedAtExit(folder: string): string {
-  atExit(() => rmSync(folder, { recursive: true, force: true }))
+  // A thread may write until the process is gone.
+  atExit(() => rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }))
   return folder
 }

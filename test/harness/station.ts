@@ -137,7 +137,8 @@ export async function createTestStation(options: TestStationOptions = {}): Promi
     },
     async stop() {
       await runtime.stop()
-      if (!rest.data) rmSync(data, { recursive: true, force: true })
+      // A thread of a plugin that was stopped while it began writes for a moment more.
+      if (!rest.data) rmSync(data, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
     },
   }
 }

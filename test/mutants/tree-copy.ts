@@ -37,6 +37,6 @@ export class TreeCopy implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    rmSync(this.root, { recursive: true, force: true })
+    rmSync(this.root, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
   }
 }

@@ -77,14 +77,22 @@ export class ReferenceStore implements EvidenceMemory {
 
   /** Resolves when it is durable, or was reported not to be. */
   async set<N extends Name>(name: N, value: Values[N] | undefined): Promise<void> {
-    if (value === undefined && this.#values[name] === undefined) return
+    await this.stored(name, value)
+  }
+
+  /** Like `set`. @returns why it is not durable */
+  async stored<N extends Name>(name: N, value: Values[N] | undefined): Promise<unknown> {
+    if (value === undefined && this.#values[name] === undefined) return undefined
     this.#values[name] = value
     const written = this.#ctx.store.set(name, value).then(
       () => void this.#unstored.delete(name),
-      (error: unknown) => this.#notStored(name, error),
+      (error: unknown) => {
+        this.#notStored(name, error)
+        return error
+      },
     )
     this.#writes = Promise.all([this.#writes, written])
-    await written
+    return written
   }
 
   #notStored(name: Name, error: unknown): void {

@@ -41,7 +41,7 @@ export function positionRoutes(ctx: PluginContext, base: ReferenceStation): void
       body: NamedPosition,
       response: { 200: Position },
     },
-    handler: ({ body }) => references.change((positions, t) => positions.save(body as NamedPosition, t, 'http')),
+    handler: ({ body }) => references.edit((positions, t) => positions.save(body as NamedPosition, t, 'http')),
   })
   ctx.http.route({
     method: 'PUT',
@@ -49,7 +49,7 @@ export function positionRoutes(ctx: PluginContext, base: ReferenceStation): void
     schema: { summary: 'Names a position', params: Params, body: PositionName, response: { 200: Position } },
     handler: (request) => {
       const { name } = request.body as { name: string }
-      return references.change((positions) => positions.rename(idOf(request), name))
+      return references.edit((positions) => positions.rename(idOf(request), name))
     },
   })
   ctx.http.route({
@@ -62,7 +62,7 @@ export function positionRoutes(ctx: PluginContext, base: ReferenceStation): void
     },
     handler: async (request) => {
       const id = idOf(request)
-      await references.change((positions) => positions.remove(id))
+      await references.edit((positions) => positions.remove(id))
       return { deleted: id }
     },
   })

@@ -66,6 +66,23 @@ t.test('saved positions', async (t) => {
     t.strictSame(await again.names(), ['Zenith'])
   })
 
+  t.test('what cannot be stored is refused, and the list is as before', async (t) => {
+    const store = new MemoryStore()
+    const { ask, names } = listOf(await fixedStation(t, { store }))
+    await ask('POST', '', { ...north, name: 'A' })
+    store.failure = 'no space left on device'
+    const refused = [
+      await ask('POST', '', { ...north, ...roundEcef(offsetEnu(near, { east: 9, north: 0, up: 0 })), name: 'B' }),
+      await ask('PUT', '/2', { name: 'C' }),
+      await ask('DELETE', '/2'),
+    ]
+    for (const one of refused) t.match(one, { status: 503, text: /no space left/ })
+    t.strictSame(await names(), ['A'])
+    store.failure = undefined
+    t.match(await ask('PUT', '/2', { name: 'C' }), { status: 200 })
+    t.strictSame(await names(), ['C'])
+  })
+
   t.test('one is made the reference, which is checked before it is used', async (t) => {
     const rig = await fixedStation(t, { changes: manual(roundEcef(offsetEnu(near, { east: 0.5, north: 0, up: 0 }))) })
     const { ask } = listOf(rig)

@@ -356,7 +356,8 @@ export class StationStore {
     if (this.#tidied_ms !== undefined && now_ms - this.#tidied_ms < tidy_ms) return
     for (const [serial, { from_ms }] of this.#former) if (now_ms - from_ms >= former_ms) this.#former.delete(serial)
     await this.#makeParts()
-    const oldest = new Date(this.#ctx.clock.now() - this.#retention_days * 86_400_000)
+    // A clock of this instance that is years ahead must not drop the record.
+    const oldest = new Date((await this.#database.now_s()) * 1_000 - this.#retention_days * 86_400_000)
     const { query } = this.#database
     const parts = await query<{ name: string }>(
       `select inhrelid::regclass::text as name from pg_inherits where inhparent::regclass::text = any($1)`,

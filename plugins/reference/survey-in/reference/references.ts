@@ -150,10 +150,25 @@ export class References {
     if (chosen) void this.change((positions, t) => positions.moved(chosen, t, evidence, offset))
   }
 
-  /** Changes the list. Durable when it resolves. @throws RTK_ERR_NOT_FOUND, RTK_ERR_COMMAND_VALUE */
+  /** Changes the list. Resolves when it is durable, or was reported not to be. */
   async change<T>(change: (positions: Positions, t: number) => T): Promise<T> {
     const result = change(this.positions, this.utc_s())
     await this.#store.set('positions', [...this.positions.entries])
     return result
+  }
+
+  /**
+   * A person's change of the list. Durable when it resolves; else the list is as before.
+   * @throws RTK_ERR_NOT_FOUND, RTK_ERR_COMMAND_VALUE, RTK_ERR_STORE_WRITE
+   */
+  async edit<T>(change: (positions: Positions, t: number) => T): Promise<T> {
+    const before = this.positions.entries
+    const result = change(this.positions, this.utc_s())
+    const after = this.positions.entries
+    const error = await this.#store.stored('positions', [...after])
+    if (error === undefined) return result
+    // What came meanwhile stays.
+    if (this.positions.entries === after) this.positions.restore(before)
+    throw error
   }
 }
