@@ -71,7 +71,7 @@ t.test('stations of this make and of others', async (t) => {
         parameters: [{ ...parameter, default: 2102, secret: false, endsLink: false, onTrial: false }],
         actions: [{ name: 'reboot', plugin: 'system', summary: 'Restarts', reads: false, input: { type: 'object' } }],
       }
-      own.say('settings', JSON.stringify(settings), true)
+      await own.lie('base/OWN1/settings', JSON.stringify(settings), true)
       const read = async (serial: string) => {
         const answered = fleet.request(`/fleet/stations/${serial}/settings`)
         let answer: Awaited<typeof answered> | undefined
@@ -101,14 +101,14 @@ t.test('stations of this make and of others', async (t) => {
         parameters: [...[...hostile, odd].map(named), ...settings.parameters],
         actions: [...hostile.map((input, n) => ({ ...action, name: `a${n}`, input })), ...settings.actions],
       }
-      own.say('settings', JSON.stringify(also), true)
+      await own.lie('base/OWN1/settings', JSON.stringify(also), true)
       t.same(
         (await read('OWN1')).json(),
         { ...settings, parameters: [named(odd, hostile.length), ...settings.parameters] },
         'without those that no form can show',
       )
       for (const wrong of ['{', '[]', '{"parameters":[{}],"actions":[]}', '']) {
-        other.say('settings', wrong, true)
+        await other.lie('base/OTHER1/settings', wrong, true)
         const { status, text } = await read('OTHER1')
         t.equal(status, 503, wrong)
         t.match(text, /OTHER1 has not said what can be set/)
