@@ -13,7 +13,7 @@ export async function firmwareTasks(player: Player, file: string, url: string, g
     await tap(button('Upload and install'))
     await player.says('the steps are shown', '.steps', /Restart[\s\S]*On trial/)
     await player.says('it took itself back', 'main', /The last update took itself back/)
-    const why = await textWith(page, '.preview', /because/)
+    const why = await textWith(page, '.preview', /given up/)
     compare('with its reason', /given up: .*did not come up.*runs again/s.test(why) || why, true)
     compare('the version before runs', (await player.info()).esp.version, version)
   })
