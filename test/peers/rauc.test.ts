@@ -70,7 +70,7 @@ async function start(t: Test, bus: string, { ota = {}, ...options }: RigOptions 
   })
   const found = () => until(() => rig.station.field('esp.partition') !== '', 'the slot is known')
   const looks = () => rig.station.lines.filter(({ msg }) => /^looked at /.test(msg)).length
-  /** Lets so many seconds pass, with a look each 5 s, until `over`. */
+  /** Lets the given seconds pass, and checks every 5 s whether it is `over`. */
   const advance = async (s: number, over: () => boolean, each = () => {}) => {
     for (let passed = 0; passed < s && !over(); passed += 5) {
       each()

@@ -49,7 +49,7 @@ export class Engine {
   #live: Live[] | undefined
   #isReady = false
   #isWorking = false
-  /** Of the present step, by the clock of the database: another instance goes on with the times that are stored. UTC seconds. */
+  /** The time of the current step, by the clock of the database: another instance continues with the stored times. UTC seconds. */
   #now_s = 0
   /** Since when the broker was away, and since when it is back, UTC seconds. */
   #deaf_s: number | undefined

@@ -75,7 +75,7 @@ export class BaselineThreads {
     })
   }
 
-  /** What waits is rejected. */
+  /** Vectors that wait are rejected. */
   async stop(): Promise<void> {
     this.#isStopped = true
     for (const { reject } of this.#waiting.splice(0)) reject(new Error('stopped'))

@@ -42,7 +42,7 @@ function machine() {
 async function start(t: Test, options: RigOptions = {}, { state, plugins } = machine()) {
   const rig = await otaStation(t, { bootId: 'first', ...options, plugins })
   const looks = () => rig.station.lines.filter(({ msg }) => /^looked at /.test(msg)).length
-  /** Lets so many seconds pass, with a look each 5 s, until `over`. */
+  /** Lets the given seconds pass, and checks every 5 s whether it is `over`. */
   const pass = async (s: number, over: () => boolean) => {
     for (let passed = 0; passed < s && !over(); passed += 5) {
       const before = looks()
@@ -54,7 +54,7 @@ async function start(t: Test, options: RigOptions = {}, { state, plugins } = mac
   return { ...rig, state, pass }
 }
 
-t.test('takes what it is sent, also beside slots, and images for slots are refused in its name', async (t) => {
+t.test('takes bundles on a machine with slots too, and refuses images for slots by its title', async (t) => {
   const { post, update, state, station, files, command } = await start(t)
   t.equal(station.field('esp.partition'), 'the left one')
   const refused = await post(await bundleImage(t, '2.0.0'))
