@@ -56,7 +56,7 @@ export const pluginTexts = defineService<PluginTexts>('plugin-texts')
 
 export interface HttpRoute {
   method: string
-  /** In Fastify's syntax: `/reference/history/:id`, `/ui/*`. */
+  /** In Fastify's syntax: `/positions/:id`, `/ui/*`. */
   url: string
   plugin: string
   /** Schema of the route: `summary`, `description`, JSON Schemas of `querystring`, `params`, `body`, `response`. */
