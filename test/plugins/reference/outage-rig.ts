@@ -14,7 +14,8 @@ import {
   rtcmStream,
   simulatedReceiver,
 } from '../../../schemas/services.js'
-import { createTestStation, ManualClock, until } from '../../harness/index.js'
+import { settled } from '../../harness/drive.js'
+import { createTestStation, ManualClock } from '../../harness/index.js'
 import { MemoryStore } from '../../harness/memory-store.js'
 import { definitionOf } from '../receivers/receiver-rig.js'
 import type { Definition } from './survey-in-rig.js'
@@ -101,10 +102,8 @@ export async function outageRig(t: Test, { seed, noise = 'quiet', msm = 7 }: Out
     fixed: (limit_s = 400) => rig.until(() => status() === 'fixed', limit_s),
     /** As by `kill -9`: what the store has now is what is left. Files that are being written take real time, of which nobody knows how much. */
     async kill() {
-      await until(
-        () => !process.getActiveResourcesInfo().some((name) => name === 'FSReqPromise' || name === 'CloseReq'),
-        'the files are written',
-      )
+      // What was being written is on the disk.
+      await settled()
       const names = await store.namespaces()
       const found = await Promise.all(names.map(async (name) => [name, await store.entries(name)] as const))
       await stop()

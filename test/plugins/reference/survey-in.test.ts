@@ -22,6 +22,7 @@ import {
   roundEcef,
 } from '../../../runtime/lib/gnss/index.js'
 import { packageRoot } from '../../../runtime/platform/release.js'
+import { settled } from '../../harness/drive.js'
 import { arpFrame, conformance, few, gateOnly, ManualClock, msmFrame, sample } from '../../harness/index.js'
 import { MemoryStore } from '../../harness/memory-store.js'
 import { type Definition, FakeBase, historyOf, home, quick, type Rig, setUp } from './survey-in-rig.js'
@@ -310,7 +311,8 @@ t.test('a restart of the service', { skip: gateOnly }, async (t) => {
         before.store.writes - writes <= 2,
         `${before.store.writes - writes} writes of the settings in an hour at rest`,
       )
-      // What the disk has: the stop in order comes after it.
+      // What the disk has, once it has been written: the stop in order comes after it.
+      await settled()
       const names = await before.store.namespaces()
       const found = await Promise.all(names.map(async (name) => [name, await before.store.entries(name)] as const))
       const after = await restarted(t, before, 2, { store: new MemoryStore(Object.fromEntries(found)), data })
