@@ -51,8 +51,23 @@ export async function outputTasks(player: Player): Promise<void> {
   await player.task('the push is switched off and on', 3, async () => {
     const toggle = page.getByRole('checkbox', { name: /^Push to/ })
     await tap(group('Outputs'))
+    // The answer comes late: until then the switch can be seen to wait, and no tap is lost.
+    let answer = () => {}
+    const isOff = new Promise<void>((resolve) => {
+      answer = resolve
+    })
+    await page.route('**/ntrip-server', async (route) => {
+      if (route.request().method() === 'GET') return route.continue()
+      const response = await route.fetch()
+      await isOff
+      await route.fulfill({ response })
+    })
     await tap(toggle)
     await until(async () => (await info()).ntrip.server[0]?.state === 'off', 'the switch')
+    compare('the switch waits for the answer', await toggle.isDisabled(), true)
+    answer()
+    await until(() => toggle.isEnabled(), 'the answer')
+    await page.unroute('**/ntrip-server')
     await tap(toggle)
     await until(async () => (await info()).ntrip.server[0]?.state !== 'off', 'the switch back')
   })

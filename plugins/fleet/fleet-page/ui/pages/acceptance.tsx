@@ -43,7 +43,7 @@ function OneTest({ id }: { id: number }) {
                 caution={<p>{t('acceptance.cancelText')}</p>}
                 run={async () => {
                   await netApi.cancel(id)
-                  found.again()
+                  await found.again()
                   return ''
                 }}
               />

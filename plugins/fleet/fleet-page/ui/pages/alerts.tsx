@@ -18,8 +18,8 @@ export function AlertsPage() {
   const notices = useLoaded(loadNotices)
   useEffect(() => {
     const timer = setInterval(() => {
-      alerts.again()
-      notices.again()
+      void alerts.again()
+      void notices.again()
     }, again_ms)
     return () => clearInterval(timer)
   }, [alerts.again, notices.again])
@@ -59,7 +59,7 @@ export function AlertsPage() {
                     label={t('alerts.test')}
                     run={async () => {
                       const answers = await fleetApi.testAlerts()
-                      notices.again()
+                      await notices.again()
                       return answers
                         .map(
                           ({ accepted, channel, reason }) => `${channel}: ${accepted ? t('alerts.accepted') : reason}`,

@@ -32,7 +32,7 @@ export function PeoplePage() {
     })
     setAdded({ user, key })
     setName('')
-    if (!isFirst) people.again()
+    if (!isFirst) await people.again()
     return ''
   })
   return (
@@ -86,7 +86,7 @@ export function PeoplePage() {
                         caution={<p>{t('people.removeText')}</p>}
                         run={async () => {
                           await fleetApi.removePerson(user)
-                          people.again()
+                          await people.again()
                           return ''
                         }}
                       />

@@ -40,7 +40,7 @@ export function RolloutsPage() {
 function AllRollouts() {
   const rollouts = usePages(fleetApi.rollouts)
   const newest = newEntries.value.find(({ kind }) => kind === 'rollout')
-  useEffect(() => rollouts.again(), [newest, rollouts.again])
+  useEffect(() => void rollouts.again(), [newest, rollouts.again])
   return (
     <>
       <Card title={t('rollouts.all')}>
@@ -101,7 +101,7 @@ function OneRollout({ id }: { id: number }) {
   }, [found.again, isOver])
   const step = (name: 'pause' | 'resume' | 'stop') => async () => {
     await fleetApi.step(id, name)
-    found.again()
+    await found.again()
     return ''
   }
   return (
@@ -218,7 +218,7 @@ function TargetsOfState({ id, state, count, first }: OfState) {
 function AllTargets({ id, state, count, first }: OfState) {
   const targets = usePages(useCallback((after?: Target) => fleetApi.targets(id, state, after), [id, state]))
   // Read again once there are more or fewer: a station is in one state only.
-  useEffect(() => targets.again(), [count, targets.again])
+  useEffect(() => void targets.again(), [count, targets.again])
   return (
     <>
       <TargetTable state={state} rows={targets.value?.rows ?? first} />

@@ -105,7 +105,7 @@ function Accounts() {
     const { password } = await fleetApi.addAccount({ name: added, mounts: wanted, most: Number(most) })
     setSecret({ name: added, password })
     setName('')
-    accounts.again()
+    await accounts.again()
     return ''
   })
   return (
@@ -153,7 +153,7 @@ function Accounts() {
                           caution={<p>{t('accounts.removeText')}</p>}
                           run={async () => {
                             await fleetApi.removeAccount(one.name)
-                            accounts.again()
+                            await accounts.again()
                             return ''
                           }}
                         />

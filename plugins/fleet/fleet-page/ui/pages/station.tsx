@@ -36,7 +36,7 @@ function Station({ serial }: { serial: string }) {
   )
   // Its row is replaced when something about it changes.
   useEffect(() => {
-    if (row) detail.again()
+    if (row) void detail.again()
   }, [row, detail.again])
   return (
     <Waiting of={detail}>

@@ -40,7 +40,7 @@ async function weekOf(serial: string): Promise<Week> {
 /** When the station could serve rovers, and why not, from the record of the fleet: also of times in which nobody could reach it. */
 export function StationTimeline({ serial, row }: { serial: string; row: StationRow | undefined }) {
   const week = useLoaded(useCallback(() => weekOf(serial), [serial]))
-  useEffect(() => week.again(), [row, week.again])
+  useEffect(() => void week.again(), [row, week.again])
   return (
     <Card title={t('week.title', { days })}>
       <Waiting of={week}>{(found) => <WeekBands week={found} row={row} />}</Waiting>

@@ -35,7 +35,7 @@ export function PositionsPage() {
         <p>{t('positions.enterHint')}</p>
         <PositionForm
           done={() => {
-            list.again()
+            void list.again()
             again()
           }}
         />

@@ -30,7 +30,7 @@ export function ProcedurePage() {
     return () => clearInterval(timer)
   }, [report.again])
   // Another state is another line of the record.
-  useEffect(() => transitions.again(), [status, transitions.again])
+  useEffect(() => void transitions.again(), [status, transitions.again])
   return (
     <>
       <Waiting of={report}>{(now) => <Now report={now} />}</Waiting>

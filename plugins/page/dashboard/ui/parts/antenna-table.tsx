@@ -14,7 +14,7 @@ export function AntennaTable({ descriptor }: { descriptor: string }) {
   const { file, own } = value
   const remove = async () => {
     await api.remove('/antennas')
-    again()
+    await again()
     return ''
   }
   return (
@@ -47,7 +47,7 @@ export function AntennaTable({ descriptor }: { descriptor: string }) {
           stopped: t('antennas.lost'),
         })}
         done={() => {
-          again()
+          void again()
           return t('settings.done')
         }}
       />

@@ -22,7 +22,7 @@ export function AccessStep(props: { parameters: Loaded<Parameter[]>; next: strin
   const submission = useSubmit(async () => {
     if (stored && name !== undefined && name !== stored.value) {
       await api.change({ [stored.name]: name.trim() })
-      parameters.again()
+      await parameters.again()
     }
     if (password !== '') session.value = await api.setPassword({ role: 'operator', password })
     done()

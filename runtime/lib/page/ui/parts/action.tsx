@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { isReadOnly } from '../http.js'
 import { t } from '../i18n.js'
 import { sentence } from '../spoken.js'
@@ -28,8 +28,18 @@ export function Action(props: {
     const timer = setTimeout(() => tell(''), answer_ms)
     return () => clearTimeout(timer)
   }, [answer])
+  const box = useRef<HTMLDivElement>(null)
+  // It may have removed the row in which it stands: the focus is not lost with it.
+  useEffect(
+    () => () => {
+      const heading =
+        box.current?.contains(document.activeElement) && box.current.closest('.card')?.querySelector('h2, h3')
+      if (heading instanceof HTMLElement) heading.focus({ preventScroll: true })
+    },
+    [],
+  )
   return (
-    <div class="action">
+    <div class="action" ref={box}>
       <button
         type="button"
         class={isMain ? 'main' : ''}

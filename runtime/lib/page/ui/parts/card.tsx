@@ -8,7 +8,7 @@ export function Card(props: { title: string; children: ComponentChildren; level?
   const Heading = `h${level}` as 'h2'
   return (
     <section class="card" aria-labelledby={id}>
-      <Heading id={id} class={isPage ? 'hidden' : ''}>
+      <Heading id={id} tabIndex={-1} class={isPage ? 'hidden' : ''}>
         {title}
       </Heading>
       {children}

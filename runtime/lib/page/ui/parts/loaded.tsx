@@ -7,25 +7,26 @@ import { reasonOf } from './form/submit.js'
 export interface Loaded<T> {
   readonly value: T | undefined
   readonly trouble: string
-  again(): void
+  /** Never rejects; resolves when what it found, or why not, is shown. */
+  again(): Promise<void>
 }
 
 /** Data requested when the page is opened, and again after a login. */
 export function useLoaded<T>(load: () => Promise<T>): Loaded<T> {
   const [value, setValue] = useState<T>()
   const [trouble, setTrouble] = useState('')
-  const again = useCallback(() => {
-    load().then(
-      (found) => {
-        setValue(() => found)
-        setTrouble('')
-      },
-      (error: unknown) => setTrouble(reasonOf(error)),
-    )
+  const again = useCallback(async () => {
+    try {
+      const found = await load()
+      setValue(() => found)
+      setTrouble('')
+    } catch (error) {
+      setTrouble(reasonOf(error))
+    }
   }, [load])
   const isAsked = loginWanted.value !== ''
   useEffect(() => {
-    if (!isAsked) again()
+    if (!isAsked) void again()
   }, [again, isAsked])
   return { value, trouble, again }
 }

@@ -47,7 +47,8 @@ function CasterList({ pushes, isIdle }: { pushes: readonly Push[]; isIdle: boole
   const change = async (before: Caster | undefined, after: SentCaster | undefined) => {
     // Somebody else may have changed the list since it was loaded.
     await casters.save(listWith(await casters.list(), before, after))
-    again()
+    // The switch is used again when it shows what it did.
+    await again()
   }
   const close = () => setOpen(undefined)
   const [added, setAdded] = useState('')
@@ -124,7 +125,7 @@ function CasterRow(props: {
   useEffect(() => {
     if (isNew) row.current?.scrollIntoView({ block: 'center' })
   }, [isNew])
-  const { answer, run } = useSubmit(async (wanted: boolean) => {
+  const { answer, isRunning, run } = useSubmit(async (wanted: boolean) => {
     await change(caster, switched(caster, wanted))
     return ''
   })
@@ -140,6 +141,7 @@ function CasterRow(props: {
           spoken={t('casters.switch', { name })}
           isOn={isOn}
           set={(wanted) => void run(wanted)}
+          isRunning={isRunning}
           disabled={isReadOnly.value}
         />
       </div>

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import { isReadOnly } from '../../../../../../runtime/lib/page/ui/http.js'
 import { Confirm } from '../../../../../../runtime/lib/page/ui/parts/action.js'
 import { Card, Tone, type ToneName } from '../../../../../../runtime/lib/page/ui/parts/card.js'
+import { Switch } from '../../../../../../runtime/lib/page/ui/parts/form/field.js'
 import { useSubmit } from '../../../../../../runtime/lib/page/ui/parts/form/submit.js'
 import { type Json, listAt, numberAt, textAt } from '../../../../../../runtime/lib/page/ui/station/document.js'
 import { toneOf } from '../../../../../../runtime/lib/page/ui/station/links.js'
@@ -39,7 +40,7 @@ function Row({ row, document }: { row: OutputRow; document: Json }) {
       <div class="way">
         <h3>{t(`guide.output.${output}`)}</h3>
         {parameter ? (
-          <Switch row={row} parameter={parameter} />
+          <OutputSwitch row={row} parameter={parameter} />
         ) : (
           to && (
             <a class="button" href={`#/${to}`} aria-label={t('outputs.setUpOf', { name: t(`guide.output.${output}`) })}>
@@ -99,7 +100,7 @@ function detailOf({ output, state }: OutputRow, document: Json): string {
 }
 
 /** Off takes the corrections from rovers, so it is asked for; on is done at once. */
-function Switch({ row: { output, rovers = 0, state }, parameter }: { row: OutputRow; parameter: string }) {
+function OutputSwitch({ row: { output, rovers = 0, state }, parameter }: { row: OutputRow; parameter: string }) {
   const [isAsking, setAsking] = useState(false)
   const { answer, isRunning, run } = useSubmit(async (wanted: boolean) => {
     await api.change({ [parameter]: wanted ? 1 : 0 })
@@ -109,21 +110,14 @@ function Switch({ row: { output, rovers = 0, state }, parameter }: { row: Output
   const name = t(`guide.output.${output}`)
   return (
     <div>
-      <label class="switch">
-        <input
-          type="checkbox"
-          checked={isOn}
-          disabled={isRunning || isReadOnly.value}
-          aria-label={name}
-          onClick={(event) => {
-            if (!isOn) return void run(true)
-            // It stays on until the question is answered.
-            event.preventDefault()
-            setAsking(true)
-          }}
-        />
-        {t(isOn ? 'guide.state.on' : 'guide.state.off')}
-      </label>
+      <Switch
+        label={t(isOn ? 'guide.state.on' : 'guide.state.off')}
+        spoken={name}
+        isOn={isOn}
+        isRunning={isRunning}
+        set={(wanted) => (wanted ? void run(true) : setAsking(true))}
+        disabled={isReadOnly.value}
+      />
       <p class="trouble" role="status">
         {answer.text}
       </p>

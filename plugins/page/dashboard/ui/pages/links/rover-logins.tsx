@@ -53,7 +53,7 @@ function Logins() {
                   run={async () => {
                     await roverLogins.remove(name)
                     if (made?.user === name) setMade(undefined)
-                    loaded.again()
+                    await loaded.again()
                     return ''
                   }}
                 />
@@ -65,7 +65,7 @@ function Logins() {
                 list={list}
                 done={(login) => {
                   setMade(login)
-                  loaded.again()
+                  void loaded.again()
                 }}
               />
             )}

@@ -158,6 +158,8 @@ interface SwitchProps {
   isOn: boolean
   set: (isOn: boolean) => void
   disabled?: boolean | undefined
+  /** What it switches is on its way: until then it keeps the focus and takes no tap. */
+  isRunning?: boolean | undefined
   help?: ComponentChildren
   trouble?: string | undefined
   name?: string | undefined
@@ -166,7 +168,8 @@ interface SwitchProps {
 }
 
 /** On or off. */
-export function Switch({ disabled, help, isOn, label, name, set, spoken, trouble = '' }: SwitchProps) {
+export function Switch(props: SwitchProps) {
+  const { disabled, help, isOn, isRunning = false, label, name, set, spoken, trouble = '' } = props
   const id = useId()
   const hasHelp = Boolean(help) || trouble !== ''
   return (
@@ -177,9 +180,11 @@ export function Switch({ disabled, help, isOn, label, name, set, spoken, trouble
           name={name}
           checked={isOn}
           disabled={disabled}
+          aria-disabled={isRunning}
           aria-label={spoken}
           aria-invalid={trouble !== ''}
           aria-describedby={hasHelp ? `${id}-help` : undefined}
+          onClick={(event) => isRunning && event.preventDefault()}
           onChange={({ currentTarget }) => set(currentTarget.checked)}
         />
         {label}
