@@ -53,8 +53,9 @@ export class Hands {
     const isTicked = await one.evaluate(({ type }: Element) => /^(checkbox|radio)$/.test(type ?? ''))
     const isInDialog = await one.evaluate((element: Element) => element.closest('dialog') !== null)
     const name = await nameOf(one)
+    const pressed = await one.elementHandle()
     await this.page.keyboard.press(isTicked ? 'Space' : 'Enter')
-    if (isInDialog && !isTicked) await this.#focusIsBack(name)
+    if (isInDialog && !isTicked) await this.#focusIsBack(name, pressed)
   }
 
   /** A phone's keyboard has a key to send a form; it belongs to typing. */
@@ -63,7 +64,7 @@ export class Hands {
     if (this.#isKeys) {
       await this.#reach(one)
       await this.page.keyboard.press('Control+A')
-      await this.page.keyboard.type(text)
+      await (text === '' ? this.page.keyboard.press('Delete') : this.page.keyboard.type(text))
     } else await one.fill(text)
     if (isSent) await this.page.keyboard.press('Enter')
   }
@@ -82,12 +83,12 @@ export class Hands {
   }
 
   /** After the answer to a dialog the focus is where it was before, so that Tab continues from there. */
-  async #focusIsBack(name: string): Promise<void> {
-    const isBack = () => {
+  async #focusIsBack(name: string, pressed: unknown): Promise<void> {
+    const isBack = (button: { isConnected: boolean } | null) => {
       const { activeElement, body } = (globalThis as unknown as InPage).document
-      return activeElement !== null && activeElement !== body
+      return button?.isConnected !== true && activeElement !== null && activeElement !== body
     }
-    const waited = this.page.waitForFunction(isBack)
+    const waited = this.page.waitForFunction(isBack, pressed as { isConnected: boolean } | null)
     await waited.catch(() => this.stumbles.push(`${name}: the focus is lost after the dialog`))
   }
 }

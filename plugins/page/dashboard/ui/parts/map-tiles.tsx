@@ -21,7 +21,7 @@ export function MapTiles() {
           { name: 'map-attribution', label: t('tiles.provider'), help: t('tiles.providerHelp') },
         ]}
         save={t('net.save')}
-        again={() => location.reload()}
+        again={async () => location.reload()}
       />
     </Card>
   )

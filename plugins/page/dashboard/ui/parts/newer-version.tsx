@@ -31,7 +31,7 @@ export function NewerVersion() {
       save={t('net.save')}
       again={() => {
         setFound(undefined)
-        void again()
+        return again()
       }}
     />
   )

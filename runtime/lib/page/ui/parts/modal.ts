@@ -7,7 +7,8 @@ export function useModal() {
     const before = document.activeElement
     dialog.current?.showModal()
     return () => {
-      if (before instanceof HTMLElement) before.focus()
+      // Nothing outside of an open dialog takes the focus: it is still there now.
+      if (before instanceof HTMLElement) queueMicrotask(() => before.focus())
     }
   }, [])
   return dialog

@@ -77,7 +77,7 @@ export function ModemCard({ document, parameters, again }: NetworkProps) {
 }
 
 /** Which operator: automatic, or one of those that the last search found. */
-function Operators({ document, again }: { document: Json; again: () => void }) {
+function Operators({ document, again }: { document: Json; again: () => Promise<void> }) {
   const found = listAt<Operator>(document, 'modem.scan')
   const chosen = numberAt(document, 'modem.cfg.plmn') ?? 0
   const isScanning = listAt<string>(document, 'modem.state.pending').includes('scan')

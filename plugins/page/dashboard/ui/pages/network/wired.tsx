@@ -9,7 +9,7 @@ import type { Parameter } from '../../station/api.js'
 export interface NetworkProps {
   readonly document: Json
   readonly parameters: readonly Parameter[]
-  readonly again: () => void
+  readonly again: () => Promise<void>
 }
 
 const ethernet: readonly Value<TextKey>[] = [

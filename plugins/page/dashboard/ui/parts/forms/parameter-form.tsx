@@ -38,10 +38,10 @@ export function ParameterForm(props: {
   parameters: readonly Parameter[]
   /** Puts the sections on the page. */
   place?: (sections: readonly Section[], draw: (section: Section) => ComponentChildren) => ComponentChildren
-  again: () => void
+  again: () => Promise<void>
 }) {
   const { again, parameters, place = (sections, draw) => sections.map(draw) } = props
-  const { change, clear, enter, entered, refused } = useEntries()
+  const { change, clear, enter, entered, refused } = useEntries(again)
   const [isReviewing, setReviewing] = useState(false)
   const [before, setBefore] = useState<Before>()
   const changes = changesOf(parameters, entered)
@@ -54,7 +54,7 @@ export function ParameterForm(props: {
   )
   const undone = setBack(document$.value)
   const isUndone = undone.length > 0
-  useTrial(undone, again)
+  useTrial(undone, () => void again())
   useEffect(() => {
     // The previous message no longer applies.
     if (isUndone) tell('')
@@ -73,7 +73,6 @@ export function ParameterForm(props: {
       throw new Error([t('settings.refused'), ...reasons].join(' '))
     }
     setBefore(undo)
-    again()
     return t('settings.done')
   })
   const send = async (values: Before, undo: Before | undefined) => {

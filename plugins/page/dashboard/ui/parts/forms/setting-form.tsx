@@ -20,8 +20,11 @@ export interface Setting {
 type ByName = ReadonlyMap<string, string>
 const without = (all: ByName, name: string): ByName => new Map([...all].filter(([of]) => of !== name))
 
-/** Typed texts, and why the station refused them. A changed text is no longer the one that was refused. */
-export function useEntries() {
+/**
+ * Typed texts, and why the station refused them. A changed text is no longer the one that was refused.
+ * @param again reads the values again
+ */
+export function useEntries(again: () => Promise<void>) {
   const [entered, setEntered] = useState<ByName>(new Map())
   const [refused, setRefused] = useState<ByName>(new Map())
   return {
@@ -35,7 +38,10 @@ export function useEntries() {
     change: async (values: Readonly<Record<string, unknown>>) => {
       try {
         const answer = await api.change(values)
-        setEntered(new Map())
+        // What was sent is shown until the station's value is there, which may take long where the change ends this link. What was
+        // typed meanwhile stays.
+        const isSent = ([name, text]: [string, string]) => entered.get(name) === text
+        void again().then(() => setEntered((now) => new Map([...now].filter((one) => !isSent(one)))))
         setRefused(new Map())
         return answer
       } catch (error) {
@@ -54,14 +60,14 @@ export function SettingForm(props: {
   /** The text of the button. */
   save: string
   /** Reads the parameters again. */
-  again: () => void
+  again: () => Promise<void>
   /** Sent with them. */
   also?: Readonly<Record<string, unknown>>
   /** Done after they are saved; its failure is shown like that of the form. */
   afterwards?: (() => Promise<unknown>) | undefined
 }) {
   const { afterwards, again, also, parameters, save, settings } = props
-  const { change, enter, entered, refused } = useEntries()
+  const { change, enter, entered, refused } = useEntries(again)
   const rows = settings.flatMap((setting) => {
     const parameter = parameters.find(({ name }) => name === setting.name)
     if (!parameter) return []
@@ -78,7 +84,7 @@ export function SettingForm(props: {
     const { errors = [] } = await change({ ...Object.fromEntries(changes), ...also }).catch((error: unknown) => {
       throw error instanceof ValuesRefused ? new Error(refusalOf(error, rows)) : error
     })
-    await (afterwards?.() ?? Promise.resolve()).finally(again)
+    await afterwards?.().finally(again)
     return [t('settings.done'), ...errors.map(({ message }) => message)].join(' ')
   })
   if (rows.length === 0) return null
