@@ -72,7 +72,13 @@ export class Hands {
   async #reach(one: Locator): Promise<void> {
     await one.waitFor({ state: 'visible' })
     for (let pressed = 0; pressed <= mostPresses; pressed += 1) {
-      const seen = await one.evaluate(focusOf)
+      let seen = await one.evaluate(focusOf)
+      // What was drawn meanwhile above it may have pushed it out of sight: who presses Tab again has it in sight.
+      if (seen === 'covered') {
+        await this.page.keyboard.press('Shift+Tab')
+        await this.page.keyboard.press('Tab')
+        seen = await one.evaluate(focusOf)
+      }
       if (seen !== '') {
         if (seen !== 'seen') this.stumbles.push(`${await nameOf(one)}: the focus is ${seen}`)
         return
