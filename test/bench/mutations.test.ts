@@ -35,7 +35,7 @@ t.test('--smoke sees it', { skip: machineOnly, timeout: 0 }, async (t) => {
     )
   for (const { part, file, before, after } of benchMutations.filter((one) => !chosen || chosen.includes(one.part))) {
     const mutated = copy.text(file).replace(before, () => after)
-    const { status, stdout } = await copy.changed(file, mutated, () => smoke(part))
+    const { status, stdout } = await copy.changed([file], mutated, () => smoke(part))
     const [, faults = ''] = stdout.split('\nFaults:\n')
     t.comment(`${part}: ${faults.split('\n')[0]}`)
     t.equal(status, 1, `${part}: ${stdout.slice(-1_000)}`)

@@ -15,7 +15,9 @@ export class TreeCopy implements Disposable {
 
   constructor() {
     const own = packageRoot()
-    const left = new Set(['node_modules', '.git', '.tap'].map((name) => join(own, name)))
+    // The bundles of shipped plugins know the sources of the project itself, which do not change: here they are made anew.
+    const names = ['node_modules', '.git', '.tap', 'build/checkout/plugins']
+    const left = new Set(names.map((name) => join(own, name)))
     cpSync(own, this.root, { recursive: true, preserveTimestamps: true, filter: (path) => !left.has(path) })
     symlinkSync(join(own, 'node_modules'), join(this.root, 'node_modules'))
   }
@@ -25,14 +27,14 @@ export class TreeCopy implements Disposable {
     return readFileSync(join(this.root, file), 'utf8')
   }
 
-  /** Runs something while the file has another text. */
-  async changed<T>(file: string, text: string, run: () => T | Promise<T>): Promise<T> {
-    const before = this.text(file)
-    writeFileSync(join(this.root, file), text)
+  /** Runs something while the files have another text. */
+  async changed<T>(files: readonly string[], text: string, run: () => T | Promise<T>): Promise<T> {
+    const before = files.map((file) => [file, this.text(file)] as const)
+    for (const file of files) writeFileSync(join(this.root, file), text)
     try {
       return await run()
     } finally {
-      writeFileSync(join(this.root, file), before)
+      for (const [file, text] of before) writeFileSync(join(this.root, file), text)
     }
   }
 

@@ -56,7 +56,7 @@ export class Workshop implements Disposable {
 
   /** Runs the tests, the quickest first, on changed code until one notices; those that `npm test` leaves out come last. */
   async judge(source: string, mutation: Mutation, tests: readonly string[]): Promise<Verdict> {
-    return this.#copy.changed(built(source), mutate(this.code(source), mutation), async () => {
+    return this.#copy.changed(formsOf(source), mutate(this.code(source), mutation), async () => {
       let hung = false
       const took_ms = (test: string) => this.#took_ms.get(test) ?? 0
       const sorted = [...tests].sort((a, b) => took_ms(a) - took_ms(b))
@@ -127,6 +127,9 @@ export class Workshop implements Disposable {
 
 /** Where the build has the transpiled form of a source. */
 const built = (source: string): string => join('build', source.replace(/\.ts$/, '.js'))
+
+/** What a test imports is the transpiled form; a station that it starts bundles a shipped plugin from its source. */
+const formsOf = (source: string): string[] => [built(source), ...(source.startsWith('plugins/') ? [source] : [])]
 
 /** The test and the services that it started. */
 function killGroup(pid: number): void {
