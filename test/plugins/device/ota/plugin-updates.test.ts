@@ -6,6 +6,7 @@ import t, { type Test } from 'tap'
 import { type PluginUpdatesDeps, UpdatedPlugins } from '../../../../runtime/loader/plugin-updates.js'
 import { type PluginUpdates, pluginUpdates } from '../../../../schemas/services.js'
 import { drive, settled } from '../../../harness/drive.js'
+import { FailingDisk } from '../../../harness/failing-disk.js'
 import { probe } from '../../../harness/probe.js'
 import { imageOf, otaStation, type RigOptions, scratch } from './rig.js'
 
@@ -419,6 +420,69 @@ t.test('an update of one plugin', async (t) => {
     await clock.advance(10_000)
     t.strictSame({ looks, pending: clock.pending }, { looks: 2, pending: 0 })
   })
+
+  t.test(
+    'whose list cannot be written is not loaded; one that is confirmed is, and nothing of the list is lost',
+    async (t) => {
+      const folder = scratch(t)
+      const of = (name: string, confirmed: boolean) => ({
+        name,
+        version: '1.1.0',
+        folder: `${name}-1`,
+        tries: 1,
+        confirmed,
+      })
+      const stored = {
+        bundle: 'one',
+        updates: { mast: of('mast', false), pole: of('pole', true) },
+        failed: { stay: 'it threw' },
+      }
+      writeFileSync(join(folder, 'index.json'), JSON.stringify(stored))
+      const standing = new Set<string>()
+      const deps = {
+        ...{ folder, bundle: 'one', onTrial: false, clock: new ManualClock(), log: { ...console, error() {} } },
+        errors: { while: (code: string) => ({ clear: () => standing.delete(code), ...(standing.add(code) && {}) }) },
+        load: async (place: string) => ({ definition: { name: basename(place).replace(/-1$/, '') }, place }),
+        plugins: () => ({
+          report: () => [],
+          sourceOf: (name: string) => (name === 'ghost' ? undefined : name),
+          reload: async () => {},
+        }),
+      }
+      const updates = new UpdatedPlugins(deps as unknown as PluginUpdatesDeps)
+      const disk = new FailingDisk(folder, { code: 'ENOSPC', at: 1 })
+      t.teardown(() => disk.restore())
+      await updates.begin()
+      const placeOf = async (name: string) =>
+        ((await updates.load(name, () => {})) as unknown as { place: string }).place
+      t.equal(await placeOf('mast'), 'mast', 'it could not be counted: the version of the bundle')
+      t.equal(await placeOf('pole'), join(folder, 'pole-1'))
+      disk.failure = undefined
+      await t.rejects(updates.prepare('ghost'), { code: 'RTK_ERR_NOT_LOADED' })
+      t.strictSame(readdirSync(folder), ['index.json'], 'nothing was prepared for a plugin that is not here')
+      const prepared = async (name: string) => {
+        const place = await updates.prepare(name)
+        for (const [file, text] of Object.entries(plugin('2.0.0')))
+          writeFileSync(join(place, file), text.replaceAll('"name":"mast"', `"name":"${name}"`))
+        return place
+      }
+      const place = await prepared('stay')
+      const install = async (nth: number) => {
+        disk.failure = { code: 'ENOSPC', at: disk.writes.length + nth, count: 1 }
+        return updates.install('stay', place).catch(({ code }: { code: string }) => code)
+      }
+      let refused = 0
+      while ((await install(refused + 1)) === 'ENOSPC') {
+        refused++
+        disk.failure = undefined
+        await updates.install('pole', await prepared('pole'))
+        const { failed } = JSON.parse(readFileSync(join(folder, 'index.json'), 'utf8'))
+        t.strictSame(failed, { stay: 'it threw' }, 'why it was given up before is known as before')
+      }
+      t.ok(refused >= 4, `${refused} writes`)
+      updates.close()
+    },
+  )
 
   t.test('whose list is gone or damaged is reported', { skip: gateOnly }, async (t) => {
     for (const damage of ['', '{', '{"bundle":1}', undefined]) {
