@@ -65,8 +65,17 @@ function textsOf(node: acorn.AnyNode): RegExp[] {
     .join('\0')
     .replaceAll(/\d+(\.\d+)?/g, '1')
     .split('; ')
-    .filter((sentence) => /[a-z]{3}/.test(sentence))
-    .map((sentence) => new RegExp(`^${sentence.replaceAll(/[^\w\s\0]/g, '\\$&').replaceAll('\0', '.+')}$`, 's'))
+    .filter((sentence) => /[a-z]{2}/.test(sentence))
+    .map(
+      (sentence) =>
+        new RegExp(
+          `^${sentence
+            .replace(/\.$/, '')
+            .replaceAll(/[^\w\s\0]/g, '\\$&')
+            .replaceAll('\0', '.+')}\\.?$`,
+          'is',
+        ),
+    )
 }
 
 function errorsIn(

@@ -69,18 +69,6 @@ export const german: Readonly<Record<Exclude<keyof typeof english, EnglishOnly> 
   'error.store-unwritable.advice': 'Platz schaffen und die Platte prüfen. Bis dahin wird jede Änderung abgelehnt',
   'error.time-contradiction': 'Die Zeit des Empfängers weicht mehr als eine Stunde ab und wird nicht benutzt',
   'error.time-contradiction.advice': 'Prüfen, ob der Empfänger getäuscht wird (Spoofing)',
-  'said.no good message for # s: the next attempt sends the position, which some mountpoints require (gga)':
-    'seit # s keine gültige Nachricht: Der nächste Versuch sendet die Position, die manche Mountpoints verlangen (gga)',
   'said.another program or plugin uses it': 'ein anderes Programm oder Plugin benutzt ihn',
   'said.this machine has no such address (yet)': 'dieses Gerät hat diese Adresse (noch) nicht',
-  'said.the caster ended the stream': 'der Caster hat den Datenstrom beendet',
-  'said.the caster did not answer in # s': 'der Caster hat in # s nicht geantwortet',
-  'said.the caster closed the connection without an answer': 'der Caster hat die Verbindung ohne Antwort beendet',
-  'said.the caster does not accept user and password': 'der Caster nimmt Benutzer und Passwort nicht an',
-  'said.the caster does not allow this user': 'der Caster lässt diesen Benutzer nicht zu',
-  'said.the caster does not know the mountpoint': 'der Caster kennt den Mountpoint nicht',
-  'said.the caster sends no stream: this address may be blocked':
-    'der Caster sendet keinen Datenstrom: Vielleicht ist diese Adresse gesperrt',
-  'said.a web server answers, not a caster: check host and port, or log in to the network if this is its login page':
-    'ein Webserver antwortet, kein Caster: Host und Port prüfen, oder im Netz anmelden, falls das seine Anmeldeseite ist',
 }
