@@ -1,11 +1,13 @@
 /** The contract of a `NetworkPort`: one table of behaviour, on the real network and on that in memory. */
 import { once } from 'node:events'
-import { connect as connectTls } from 'node:tls'
+import { readFileSync } from 'node:fs'
+import { connect as connectTls, createServer as createTlsServer, type TLSSocket } from 'node:tls'
 import { createTestStation, ManualClock, MemoryNetwork, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
 import type { DatagramSocket, NetworkPort, Socket } from '../../runtime/platform/ports/network.js'
 import { systemNetwork } from '../../runtime/platform/ports/system-network.js'
 import { type AnyPlugin, definePlugin } from '../../runtime/plugin.js'
+import { createAuthority } from '../harness/peers/certificates.js'
 
 interface World {
   /** Two hosts, or this machine twice. */
@@ -102,6 +104,34 @@ for (const [name, open] of [
       other.end('late answer')
       await world.until(() => seen.closed && at.closed, 'both ends are closed')
       t.equal(seen.bytes.toString(), 'late answer')
+    })
+
+    t.test('TLS on an accepted connection: both ends know each other, and it ends in time', async (t) => {
+      const { near, far, address, until } = open()
+      const authority = createAuthority(t.testdir())
+      const { cert, key } = authority.issue('host', '/CN=host.example', 'subjectAltName=DNS:host.example\n')
+      const [ca, ...own] = [authority.ca, cert, key].map((file) => readFileSync(file))
+      const served: TLSSocket[] = []
+      const secure = createTlsServer({ cert: own[0], key: own[1] }, (socket) => void served.push(socket))
+      const bound = await far.bind({ host: address, port: 0 }, (raw) => void secure.emit('connection', raw))
+      t.teardown(() => bound.close())
+      const socket = near.dial({ host: address, port: bound.address.port, tls: { ca, servername: 'host.example' } })
+      t.teardown(() => socket.destroy())
+      const seen = kept(socket)
+      await until(() => served.length === 1, 'the handshake')
+      const other = served[0] as TLSSocket
+      other.on('data', (bytes) => other.write(`${bytes}?`))
+      const ends = ({ localAddress, localPort, remoteAddress, remotePort }: Socket) => [
+        `${localAddress} ${localPort}`,
+        `${remoteAddress} ${remotePort}`,
+      ]
+      t.same(ends(other), ends(socket).reverse())
+      t.match(ends(socket)[1], `${address} ${bound.address.port}`)
+      socket.write('question')
+      await until(() => seen.bytes.length === 9, 'the answer')
+      t.equal(seen.bytes.toString(), 'question?')
+      other.setTimeout(100, () => other.end())
+      await until(() => seen.closed, 'the end')
     })
 
     t.test('a server that is not half open ends with its client', async (t) => {

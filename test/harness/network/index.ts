@@ -15,6 +15,7 @@ import type {
 } from '../../../runtime/platform/ports/network.js'
 import { isMulticast, MemoryDatagram } from './datagram.js'
 import { type Carry, type Endpoint, MemorySocket, systemError } from './socket.js'
+import { carryTls } from './tls.js'
 
 /** The line between two hosts. */
 export interface Line {
@@ -49,6 +50,7 @@ export class MemoryNetwork {
   constructor(clock: Clock, usual: Line = {}) {
     this.clock = clock
     this.#usual = usual
+    carryTls()
   }
 
   /** @param addresses of the host, the first one is that of its connections @param names by which others find it */

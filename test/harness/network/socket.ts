@@ -58,6 +58,10 @@ export class MemorySocket extends Socket {
       [unacknowledged]: own(() => this.#unacknowledged),
     })
     Object.assign(this, { connecting: true })
+    // Node's TLS waits for `connect` of a socket without a handle, even if that is connected.
+    this.on('newListener', (event: string, listener: () => void) => {
+      if (event === 'connect' && !this.connecting) process.nextTick(listener)
+    })
   }
 
   /** The connection is made. */
