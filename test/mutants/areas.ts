@@ -136,6 +136,7 @@ export const areas: readonly Area[] = [
       'kernel/registry',
       'kernel/manager',
       'kernel/ownership',
+      'kernel/third-party',
       'kernel/outside',
       'kernel/errors',
       'kernel/loader',

@@ -71,16 +71,18 @@ export class ActionRegistry {
     const equals = written.indexOf('=')
     const name = (equals < 0 ? written : written.slice(0, equals)).trim()
     let shown = name.slice(0, 60)
+    let plugin: string | undefined
     try {
       if (written.length > longestCommand)
         throw new RtkError('RTK_ERR_COMMAND_VALUE', `a command has at most ${longestCommand} characters`)
       const record = this.#find(name)
+      plugin = record.owner.name
       const input = inputOf(record, equals < 0 ? '' : written.slice(equals + 1), secret)
       shown = shownCall(record, input)
       return { status: 200, text: (await this.run(record, input, source)).text, shown }
     } catch (error) {
       const known = error instanceof RtkError ? error : undefined
-      if (!known) this.#deps.log.error({ err: error, command: name }, 'command failed')
+      if (!known) this.#deps.log.error({ err: error, plugin, command: name }, 'command failed')
       // The specification has no 409 here: it cannot be done now.
       const status = known?.statusCode === 409 ? 503 : (known?.statusCode ?? 500)
       return { status, text: `${messageOf(error)}\n`, shown }
