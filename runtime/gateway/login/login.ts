@@ -4,13 +4,13 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Accounts } from '../../../schemas/services/runtime.js'
 import { RtkError } from '../../errors.js'
 import { normalAddress } from '../../platform/address/address.js'
-import { WrongTries } from '../../platform/fair-share/fair-share.js'
 import type { Clock } from '../../platform/ports/clock.js'
 import type { LoginRole, Role } from '../http/routes/config.js'
 import { idsIn, newId, sessionCookie } from './cookie.js'
 import { type KeptLogin, loginOfProcess } from './kept-login.js'
 import { type PasswordHashes, Passwords } from './passwords.js'
 import { isValid, Sessions, sessionLife_s } from './sessions.js'
+import { WrongLogins } from './wrong-logins.js'
 
 export interface LoginOptions {
   /** The operator's token: turns the login on. */
@@ -30,13 +30,6 @@ export interface Caller {
   /** On the local network. */
   readonly local: boolean
 }
-
-/** Wrong cookies that were counted; the oldest gives way. */
-const mostCounted = 256
-
-/** Wrong passwords, tokens and cookies of a network; it waits for the rest of the minute of the first one then. */
-const mostWrong = 5
-const wrongMinute_ms = 60_000
 
 const openRoles = { none: 'none', read: 'viewer', all: 'operator' } as const
 /** By which a plugin knows the session of a person. */
@@ -78,13 +71,10 @@ export class Login {
   /** Browsers send the cookie over HTTPS only. */
   readonly isSecure: boolean
   readonly #clock: Clock
-  readonly #wrong: WrongTries
+  readonly #wrong: WrongLogins
   readonly #kept: KeptLogin
   /** The people of a plugin that knows some; `away`: it does not run, so nobody can be told from a stranger. */
   readonly #accounts: () => Accounts | 'away' | undefined
-  /** Wrong cookies already counted: a browser that repeats an expired cookie is not guessing. */
-  readonly #counted = new Set<string>()
-
   /**
    * @throws RTK_ERR_VARIANT for an option that has no effect without another one
    */
@@ -106,10 +96,7 @@ export class Login {
     this.isSecure = tls !== undefined
     this.#open = openRoles[open ?? 'none']
     this.#clock = clock
-    this.#wrong = new WrongTries(
-      () => clock.monotonic(),
-      (count) => (count === 1 ? wrongMinute_ms : undefined),
-    )
+    this.#wrong = new WrongLogins(clock)
     this.#kept = kept
     this.#accounts = accounts
   }
@@ -162,7 +149,7 @@ export class Login {
   async prove({ headers, peer }: Omit<Caller, 'local'>): Promise<void> {
     const bearer = bearerOf(headers)
     if (bearer !== undefined) return void (await this.#check(bearer, peer))
-    this.#refuseBlocked(normalAddress(peer))
+    this.#wrong.refuseBlocked(normalAddress(peer))
     // Without an answer it stays unknown.
     await this.#people?.readSession(hashOf(this.#unknownId(headers) ?? '')).catch(() => {})
   }
@@ -240,7 +227,7 @@ export class Login {
   /** A session left open on a borrowed phone must not be enough to take the station over. */
   async #checkOld({ old }: PasswordChange, peer: string): Promise<void> {
     if (!this.isOn) return
-    this.#refuseBlocked(peer)
+    this.#wrong.refuseBlocked(peer)
     if (old !== undefined && (this.#tokenRole(old) ?? (await this.#passwords.roleOf(old))) === 'operator') return
     if (old !== undefined) this.#wrong.add(peer)
     throw new RtkError(
@@ -288,7 +275,7 @@ export class Login {
   /** The first cookie of a request without a session, unless it was counted as wrong before. */
   #unknownId(headers: IncomingHttpHeaders): string | undefined {
     const [id] = idsIn(headers.cookie)
-    if (id === undefined || this.#counted.has(id) || this.sessionOf(headers) !== undefined) return undefined
+    if (id === undefined || this.#wrong.hasCounted(id) || this.sessionOf(headers) !== undefined) return undefined
     return id
   }
 
@@ -297,23 +284,16 @@ export class Login {
     const id = this.#unknownId(headers)
     // It may be that of a person: nobody is blamed for it.
     if (id === undefined || this.isStarting) return
-    this.#refuseBlocked(peer)
-    this.#wrong.add(peer)
-    this.#counted.add(id)
-    trim(this.#counted, mostCounted)
-  }
-
-  #refuseBlocked(peer: string): void {
-    if (this.#wrong.count(peer) < mostWrong) return
-    throw new RtkError('RTK_ERR_TOO_MANY_TRIES', `${peer} sent five wrong logins within a minute`)
+    this.#wrong.refuseBlocked(peer)
+    this.#wrong.addCookie(id, peer)
   }
 
   async #check(given: string, address: string): Promise<LoginRole> {
     const peer = normalAddress(address)
     if (!this.#mayBePassword || this.#known(given) !== undefined) return this.#checkKnown(given, peer)
-    this.#refuseBlocked(peer)
+    this.#wrong.refuseBlocked(peer)
     return this.#passwords.inTurn(peer, async () => {
-      this.#refuseBlocked(peer)
+      this.#wrong.refuseBlocked(peer)
       const role = await this.#passwords.roleOf(given)
       if (role !== undefined) return role
       this.#wrong.add(peer)
@@ -325,7 +305,7 @@ export class Login {
     // A person's key is random, so nobody guesses it: strangers behind the same address must not lock people out.
     const person = this.#people?.find(given)
     if (person !== undefined) return person.role
-    this.#refuseBlocked(peer)
+    this.#wrong.refuseBlocked(peer)
     const role = this.#known(given)
     if (role !== undefined) return role
     // It may be the key of a person: nobody is blamed for it.
@@ -365,11 +345,6 @@ export const starting = () =>
   )
 
 const bearerOf = ({ authorization = '' }: IncomingHttpHeaders) => /^bearer +(\S+) *$/i.exec(authorization)?.[1]
-
-/** Deletes the oldest entries beyond `most`. */
-function trim(entries: Set<string>, most: number): void {
-  for (const key of [...entries.keys()].slice(0, -most)) entries.delete(key)
-}
 
 const invalid = (field: string, message: string) =>
   new RtkError('RTK_ERR_VARIANT', `http.${field} ${message}`, { place: ['http', field] })
