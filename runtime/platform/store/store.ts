@@ -7,11 +7,12 @@ import type { Logger } from 'pino'
 import type { Dispose } from '../../../schemas/event.js'
 import { messageOf, RtkError } from '../../errors.js'
 import { disk, type FileSystem } from '../files/disk.js'
-import { diskRemedy, systemCode } from '../files/durable-file.js'
+import { systemCode } from '../files/durable-file.js'
 import { FolderLock } from '../files/folder-lock.js'
 import { type Clock, systemClock } from '../ports/clock.js'
 import { Generations, isDenied } from './generations.js'
 import { type Contents, copyOf, type StoreTrouble, setText, tooLarge } from './snapshot.js'
+import { failureTrouble, foreignTrouble, lateTrouble, lossTrouble } from './store-troubles.js'
 
 export type { StoreTrouble } from './snapshot.js'
 
@@ -280,9 +281,8 @@ class SnapshotStore implements Store {
   async #foreignHands(): Promise<void> {
     await this.#files.acceptState()
     this.#stale = 2
-    const text = `the files in ${this.#folder} were deleted or changed by another program: the settings are written again`
     const others = this.#reports.filter(({ code }) => code !== 'store-changed')
-    this.#setReports([...others, this.#report('store-changed', text)])
+    this.#setReports([...others, this.#report(foreignTrouble(this.#folder))])
   }
 
   async #keepUp(): Promise<void> {
@@ -316,45 +316,19 @@ class SnapshotStore implements Store {
   }
 
   async #load(): Promise<void> {
-    const { snapshot, loss, finding, kept, founded, asOf } = await this.#files.read()
-    const reports = [...snapshot.reports]
-    const report = (code: string, text: string) => void reports.push(this.#report(code, text))
-    const inFolder = `the settings in ${this.#folder}`
-    const copies = kept.length > 0 ? `; the damaged files are kept as ${kept.join(' and ')}` : ''
-    if (loss === 'newer') {
-      const files = kept.length > 0 ? `; the files are kept as ${kept.join(' and ')}` : ''
-      const used =
-        snapshot.number > 0
-          ? `those of ${asOf} are used, and every change since then is lost`
-          : 'there are none from before, so defaults are used'
-      report(
-        'store-newer',
-        `${inFolder} were written by a newer version, which no longer runs, and cannot be read by this version: ${used}; check position, passwords and connections${files}`,
-      )
-    } else if (loss === 'newest') {
-      report(
-        'store-damaged',
-        `${finding}: ${inFolder} are those of the other copy, the last changes may be lost; check them${copies}`,
-      )
-    } else if (loss === 'everything') {
-      report(
-        'store-reset',
-        `${inFolder} are lost (${finding}): defaults are used and passwords are gone, set them again${copies}`,
-      )
-    } else if (snapshot.number === 0 && founded) {
-      report('store-reset', `${inFolder} were deleted: defaults are used and passwords are gone, set them again`)
-    }
+    const found = await this.#files.read()
+    const { snapshot, loss } = found
+    const trouble = lossTrouble(found, this.#folder)
     this.#contents = snapshot.contents
     this.#number = snapshot.number
     this.#stale = loss === 'newer' ? 2 : snapshot.settle ? 1 : 0
     this.#loaded = true
-    this.#setReports(reports)
+    this.#setReports([...snapshot.reports, ...(trouble ? [this.#report(trouble)] : [])])
   }
 
   async #loadLate(): Promise<void> {
     await this.#load()
-    const text = 'the settings could not be read at the start: restart the service, so that it uses them'
-    this.#late = { code: 'store-unreadable', text }
+    this.#late = lateTrouble
   }
 
   // ── what is reported ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -363,7 +337,7 @@ class SnapshotStore implements Store {
     return new RtkError('RTK_ERR_DATA_FOLDER', `${this.#folder} cannot be used: ${messageOf(error)}`, { cause: error })
   }
 
-  #report(code: string, text: string): StoreTrouble {
+  #report({ code, text }: StoreTrouble): StoreTrouble {
     this.#log.error({ code }, text)
     return { code, text: `${text}. This entry goes with the next change of a setting.` }
   }
@@ -377,20 +351,11 @@ class SnapshotStore implements Store {
   #setFailure(error: unknown): void {
     if (error === undefined && this.#failure === undefined) return
     const before = this.#failure?.text
-    this.#failure = error === undefined ? undefined : this.#failureOf(error)
+    this.#failure = error === undefined ? undefined : failureTrouble(error, this.#folder, this.#loaded)
     if (this.#failure === undefined) this.#log.info('the store takes writes again')
     else if (this.#failure.text !== before)
       this.#log.error({ err: error, code: this.#failure.code }, this.#failure.text)
     this.#tell()
-  }
-
-  #failureOf(error: unknown): StoreTrouble {
-    const reason = messageOf(error)
-    const until = 'every change is refused until then; the store retries automatically'
-    const advice = diskRemedy(error, this.#folder)
-    return this.#loaded
-      ? { code: 'store-unwritable', text: `settings cannot be written (${reason}): ${until}`, advice }
-      : { code: 'store-unreadable', text: `settings cannot be read (${reason}): defaults are used, ${until}`, advice }
   }
 
   #tell(): void {
