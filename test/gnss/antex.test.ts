@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { antennaCode } from '../../runtime/lib/gnss/index.js'
-import { type AntennaCalibration, findAntenna, readAntex } from '../../runtime/lib/rinex/index.js'
+import { type AntennaCalibration, findAntenna, readAntex } from '../../runtime/lib/rinex/antex.js'
 import { type Antenna, block, bytesOf, choke, header, line } from './support/antex-writer.js'
 
 const antennas: readonly Antenna[] = [

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { type Frame, Framer } from '../../runtime/lib/gnss/framer.js'
 import { encodeNmea } from '../../runtime/lib/gnss/nmea.js'
-import { encodeFrame, encodeRtcm, subtype } from '../../runtime/lib/gnss/rtcm/messages.js'
+import { encodeFrame, encodeRtcm } from '../../runtime/lib/gnss/rtcm/messages.js'
 import { encodeUbx } from '../../runtime/lib/gnss/ubx.js'
 import { type Capture, captures, noCaptures } from '../harness/captures.js'
 
@@ -204,9 +204,10 @@ t.test('handlers may call back', async (t) => {
 
 const named: Record<Exclude<Frame['kind'], 'other'>, (frame: Frame) => string> = {
   ubx: ({ bytes }) => `${byteHex(bytes[2])}-${byteHex(bytes[3])}`,
+  // u-blox's own messages are told apart by their subtype.
   rtcm: (frame) => {
-    const sub = subtype(frame.bytes)
-    return frame.kind === 'rtcm' ? `${frame.type}${sub === undefined ? '' : `.${sub}`}` : ''
+    if (frame.kind !== 'rtcm') return ''
+    return frame.type === 4072 ? `4072.${((frame.bytes[4] & 15) << 8) | frame.bytes[5]}` : `${frame.type}`
   },
   // u-blox's own sentences are told apart by their second field.
   nmea: ({ bytes }) => /^.(PUBX,\d\d|[^,*]*)/.exec(Buffer.from(bytes).toString('latin1'))?.[1] ?? '',

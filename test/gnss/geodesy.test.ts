@@ -15,7 +15,7 @@ import {
   splitCm,
   toTenthMm,
 } from '../../runtime/lib/gnss/geodesy.js'
-import { formatTm, gpsToUnix, parseTm, unixToGps } from '../../runtime/lib/gnss/gnss-time.js'
+import { formatTm, gpsToUnix, unixToGps } from '../../runtime/lib/gnss/gnss-time.js'
 import { decodeGga, encodeNmea } from '../../runtime/lib/gnss/nmea.js'
 import { encodeUbx } from '../../runtime/lib/gnss/ubx.js'
 
@@ -152,17 +152,6 @@ t.test('GPS time', async (t) => {
 t.test('tm', async (t) => {
   t.equal(formatTm(Date.UTC(2026, 10, 21, 8, 5, 9) / 1000 + 0.999), '2026-11-21_08:05:09')
   t.same([0, -5, Number.NaN].map(formatTm), ['', '', ''], 'an unknown time')
-  t.equal(parseTm('2026-11-21_08:05:09'), Date.UTC(2026, 10, 21, 8, 5, 9) / 1000)
-  const wrong = [
-    '',
-    '2026-11-21 08:05:09',
-    '2026-02-30_00:00:00',
-    '2026-13-01_00:00:00',
-    '2026-11-21_24:00:01',
-    '2026-11-21_08:05:09Z',
-  ]
-  for (const text of wrong) t.equal(parseTm(text), undefined, text)
-  fc.assert(fc.property(fc.integer({ min: 1, max: 4e9 }), (unix_s) => assert.equal(parseTm(formatTm(unix_s)), unix_s)))
 })
 
 t.test('GGA', async (t) => {

@@ -23,7 +23,6 @@ import {
   type RtcmMessage,
   splitGlonassTime,
   stationId,
-  subtype,
 } from '../../runtime/lib/gnss/rtcm/messages.js'
 import { referenceDifference } from '../../runtime/lib/gnss/rtcm/reference-point.js'
 import { captures, noCaptures, type OracleValues } from '../harness/captures.js'
@@ -163,9 +162,7 @@ t.test('message numbers', async (t) => {
   t.equal(constellationOf(1230), undefined)
   const private1 = encodeFrame(hex('FE800100'))
   t.equal(messageNumber(private1), 4072)
-  t.equal(subtype(private1), 1)
   t.equal(stationId(private1), undefined, 'its subtype is no station')
-  t.equal(subtype(encodeFrame(hex('FE70010000'))), undefined)
   t.equal(stationId(encodeFrame(hex('3FB00000'))), undefined, 'ephemerides have none')
   t.same([hex('D3000047EA4B'), encodeFrame(hex('3E'))].map(messageNumber), [0, 0])
 })

@@ -8,8 +8,8 @@ import fc from 'fast-check'
 import { createTestStation, gateOnly, ManualClock, type TestStation, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
 import { readProxyHeader } from '../../runtime/gateway/net/peer.js'
-import { queueOf } from '../../runtime/lib/link/index.js'
 import { Places } from '../../runtime/platform/fair-share/places.js'
+import { queueOf } from '../../runtime/platform/ports/tcp-queues.js'
 import {
   type AnyPlugin,
   type Connection,

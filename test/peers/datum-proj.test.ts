@@ -1,13 +1,8 @@
 /** Transformations between frames against PROJ (`cct`), by pipelines that are written from the published parameters. */
 import { execFileSync } from 'node:child_process'
 import t from 'tap'
-import {
-  type FrameName,
-  frameNames,
-  frameVelocity,
-  type PlateName,
-  transformed,
-} from '../../runtime/lib/gnss/datum/index.js'
+import { type FrameName, frameNames, type PlateName, transformed } from '../../runtime/lib/gnss/datum/index.js'
+import { frameVelocity } from '../../runtime/lib/gnss/datum/transform.js'
 import { geodeticToEcef } from '../../runtime/lib/gnss/index.js'
 import { noPeer } from '../harness/peers/peers.js'
 

@@ -8,7 +8,6 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
 import {
-  Acknowledgement,
   AwakeClock,
   Budget,
   type BytePort,
@@ -17,6 +16,7 @@ import {
   KeptPort,
   type PortSink,
 } from '../../runtime/lib/link/index.js'
+import { Acknowledgement } from '../../runtime/lib/link/outbound/acknowledgement.js'
 import { withRemedy } from '../../runtime/lib/link/port/exclusive.js'
 import { SerialDevice } from '../../runtime/lib/link/port/serial.js'
 import { Backoff } from '../../runtime/platform/time/backoff.js'

@@ -46,11 +46,3 @@ export function formatTm(unix_s: number): string {
   if (!(unix_s > 0)) return ''
   return new Date(Math.floor(unix_s) * 1000).toISOString().slice(0, 19).replace('T', '_')
 }
-
-/** The inverse of `formatTm`, Unix seconds; undefined if the text is not such a time. */
-export function parseTm(text: string): number | undefined {
-  if (!/^\d{4}-\d\d-\d\d_\d\d:\d\d:\d\d$/.test(text)) return undefined
-  const unix_ms = Date.parse(`${text.replace('_', 'T')}Z`)
-  // Date reads the 30th of February as a day in March.
-  return Number.isNaN(unix_ms) || formatTm(unix_ms / 1000) !== text ? undefined : unix_ms / 1000
-}

@@ -6,7 +6,7 @@
 export type { BytePort, PortSink } from '../../../schemas/byte-port.js'
 export { listenReason } from '../../errors.js'
 export { isIP, isIPv4, isIPv6, networkOf, normalAddress, Prefixes } from '../../platform/address/address.js'
-export { checkedResolve, type Refuses, refusedAddress } from '../../platform/address/checked-resolve.js'
+export { checkedResolve, type Refuses } from '../../platform/address/checked-resolve.js'
 export { Host, OptionalHost } from '../../platform/address/host.js'
 export { asciiHost, hostOf } from '../../platform/address/host-name.js'
 export { FairShare, WrongTries } from '../../platform/fair-share/fair-share.js'
@@ -22,7 +22,7 @@ export {
 export { PasswordCheck } from '../../platform/password-check.js'
 /** For programs outside of a station; a plugin has `ctx.net`. */
 export { systemNetwork } from '../../platform/ports/system-network.js'
-export { queueOf, tcpQueues } from '../../platform/ports/tcp-queues.js'
+export { tcpQueues } from '../../platform/ports/tcp-queues.js'
 export * as rates from '../../platform/rates.js'
 export type { Edges } from '../../platform/time/edges.js'
 export { AwakeClock, pause } from '../../platform/time/edges.js'
@@ -51,8 +51,7 @@ export {
   type Wanted,
 } from './driver/receiver-driver.js'
 export { type DriverPlugin, driverPlugin, type ReceiverPlugin, receiverPlugin } from './driver/receiver-plugin.js'
-export { type BaseSettings, nobody, takenOutput, tracks } from './driver/settings.js'
-export { Acknowledgement } from './outbound/acknowledgement.js'
+export { type BaseSettings, tracks } from './driver/settings.js'
 export {
   BackoffRetry,
   type ConnectionEnd,
@@ -61,24 +60,12 @@ export {
 } from './outbound/connection-retry.js'
 export { type DialEvents, type DialFailure, type Dialled, type DialTarget, dial, failureText } from './outbound/dial.js'
 export {
-  addressesFor,
-  type DialState,
-  type DialStep,
-  type Family,
-  failed,
-  remembered,
-  resolved,
-  stepOf,
-  succeeded,
-  untried,
-} from './outbound/dial-steps.js'
-export {
   type ConnectionEvents,
   KeptConnection,
   type KeptConnectionOptions,
   type KeptConnectionState,
 } from './outbound/kept-connection.js'
-export { isAnswer, Outbound } from './outbound/outbound.js'
+export { Outbound } from './outbound/outbound.js'
 export {
   type Ends,
   isLocal,
@@ -87,13 +74,9 @@ export {
   type UplinkEvents,
   UplinkWatch,
 } from './outbound/uplink-watch.js'
-export { readByOthers } from './port/exclusive.js'
 export { KeptPort, type KeptPortEvents, type KeptPortPhase } from './port/kept-port.js'
 export { portFrom } from './port/port-from.js'
-export { linkTick_ms, ReceiverLink, type ReceiverLinkEvents, type ReceiverLinkOptions } from './port/receiver-link.js'
-export { type ReplayOptions, ReplayPort } from './port/replay.js'
-export { SerialDevice } from './port/serial.js'
-export { noSimulator, SimulatedLine } from './port/simulated-line.js'
-export { type DialEdges, TcpPort } from './port/tcp.js'
+export { linkTick_ms } from './port/receiver-link.js'
+export type { ReplayOptions } from './port/replay.js'
 export { Reconciler, type ReconcilerOptions, withStandingError } from './reconciler.js'
 export { hostTrouble, type Reach, reachOf, urlHost } from './target.js'

@@ -5,7 +5,6 @@
 export {
   type AntennaCalibration,
   type AntexSummary,
-  findAntenna,
   type PhaseCentre,
   readAntex,
 } from './antex.js'
@@ -13,7 +12,6 @@ export { type RawSummary, type RinexChoice, type RinexEvent, type RinexOutput, r
 export { rinexName } from './file-name.js'
 export type { GlonassBiases } from './glonass-biases.js'
 export type { StationFacts } from './header.js'
-export { type NavigationRecord, navigationParts, navigationRecord } from './navigation-file.js'
 export type { FileContents, Origin, RinexVersion } from './observation-file.js'
 export type { ObservationEpoch, SatelliteObservations, SignalObservation, SystemLetter } from './observations.js'
 export { type RinexPreset, type RinexPresetName, rinexPresets, spanTrouble, systemsIn } from './presets.js'

@@ -16,7 +16,7 @@ export { type CommandSettings, commandControl } from './command-control.js'
 export { CommandDevice, type DeviceFamily, type DeviceSnapshot, type SolvedEpoch } from './command-device.js'
 export { deviceControl, deviceState } from './control.js'
 export { type DeviceTimes, SimulatedDevice } from './device.js'
-export { type DeviceOptions, deviceOptions, withDeviceOptions } from './device-options.js'
+export { type DeviceOptions, withDeviceOptions } from './device-options.js'
 export {
   type Companion,
   type SimulatedControl,
@@ -24,7 +24,7 @@ export {
   simulatedReceiverPlugin,
 } from './device-plugin.js'
 export { ephemerisFrame, ephemerisType } from './ephemerides.js'
-export { type LineDevice, ReceiverLine, serveLine } from './line.js'
+export { type LineDevice, ReceiverLine } from './line.js'
 export {
   type AntennaState,
   type Band,
@@ -49,7 +49,7 @@ export {
   referenceFrame,
   rtcmMessages,
 } from './rtcm.js'
-export { runSimCommand, type SimDialect, simAction } from './sim-command.js'
+export type { SimDialect } from './sim-command.js'
 export { type ConstellationModel, constellations, type Sight, type Signal, visibleFrom } from './sky.js'
 export { type Solution, Solver, type SolverOptions } from './solver.js'
 export { type NavigationPage, navigationPage } from './subframes.js'

@@ -18,14 +18,13 @@ import {
   addressesFor,
   type DialState,
   failed,
-  isAnswer,
-  Outbound,
   remembered,
   resolved,
   stepOf,
   succeeded,
   untried,
-} from '../../../runtime/lib/link/index.js'
+} from '../../../runtime/lib/link/outbound/dial-steps.js'
+import { isAnswer, Outbound } from '../../../runtime/lib/link/outbound/outbound.js'
 import { systemNetwork } from '../../../runtime/platform/ports/system-network.js'
 import {
   type AnyPlugin,

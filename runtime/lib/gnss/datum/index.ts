@@ -5,11 +5,9 @@ export {
   type FrameName,
   frameNames,
   frameTexts,
-  type Helmert,
-  helmerts,
   movesWithPlate,
   type PlateName,
   plates,
   plateTexts,
 } from './frames.js'
-export { type DatedPosition, decimalYear, frameVelocity, plateVelocity, transformed } from './transform.js'
+export { type DatedPosition, decimalYear, transformed } from './transform.js'

@@ -37,9 +37,3 @@ export function stationId(frame: Uint8Array): number | undefined {
   if (frame.length < 9 || !hasStation(messageNumber(frame))) return undefined
   return ((frame[4] & 15) << 8) | frame[5]
 }
-
-/** The subtype of a u-blox 4072 message, e.g. 1 for 4072.1; undefined for others. */
-export function subtype(frame: Uint8Array): number | undefined {
-  if (frame.length < 9 || messageNumber(frame) !== 4072) return undefined
-  return ((frame[4] & 15) << 8) | frame[5]
-}

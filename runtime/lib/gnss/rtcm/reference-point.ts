@@ -24,7 +24,7 @@ export function referencePoint(frame: Uint8Array): ReferencePoint | undefined {
  * Tolerance between the position in a 1005 and the reference given to the receiver. A ZED-F9P truncates the position
  * to 0.1 mm, and other receivers may round it when they convert units.
  */
-export const announcedTolerance_m = 0.001
+const announcedTolerance_m = 0.001
 
 /** Whether a position that a receiver announces is the reference `q`, to 1 mm in space. */
 export function sameReference(p: Ecef, q: Ecef): boolean {

@@ -29,7 +29,7 @@ export function signedBytes(topic: string, sequence: number, time_ms: number, pa
 }
 
 /** The certificates of a PEM text, in order. @throws if one cannot be read */
-export function certificatesOf(pem: string): X509Certificate[] {
+function certificatesOf(pem: string): X509Certificate[] {
   const found = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
   return found.map((one) => new X509Certificate(one))
 }
