@@ -26,8 +26,7 @@ import { noteReply } from './http-connection.js'
 import type { HttpLimits } from './limits.js'
 import type { Proxies } from './proxies.js'
 import { errorBody, errorText, headersOf } from './replies.js'
-import type { Role } from './routes/config.js'
-import type { RouteSet } from './routes/route-set.js'
+import type { Role, RouteSet } from './routes/config.js'
 import { neededRole, RouteTable, routeTaken } from './routes/table.js'
 
 export interface AppDeps {

@@ -24,8 +24,7 @@ import { defaultLimits, type HttpLimits } from './limits.js'
 import { LocalNetwork } from './local-network.js'
 import { callerOf } from './proxies.js'
 import { rawAnswer, sendError } from './replies.js'
-import type { Role } from './routes/config.js'
-import type { RouteSet } from './routes/route-set.js'
+import type { Role, RouteSet } from './routes/config.js'
 
 export interface HttpOptions extends AdmissionOptions, HttpDoorOptions {
   tls?: { cert: string; key: string }

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { PasswordRequest, SessionRequest, SessionState } from '../../../schemas/session.js'
 import { callerOf } from '../http/proxies.js'
-import type { RouteSet } from '../http/routes/route-set.js'
+import type { RouteSet } from '../http/routes/config.js'
 import { noCookie } from './cookie.js'
 import type { Login, Session } from './login.js'
 

@@ -1,4 +1,5 @@
-/** A route's own settings in `config`, and the caller's role that it receives. */
+/** The routes of a plugin, a route's own settings in `config`, and the caller's role that it receives. */
+import type { FastifyPluginAsync, RouteOptions } from 'fastify'
 import type { Owner } from '../../../platform/guard/owner.js'
 
 /** The role of a logged-in user: a viewer reads, an operator does everything. */
@@ -42,4 +43,14 @@ declare module 'fastify' {
     /** Name of the person who logged in with an access key of their own (service `accounts`); `''` for anybody else. */
     readonly user: string
   }
+}
+
+/** The registrations of one life of a plugin, or the runtime's own. */
+export interface RouteSet {
+  readonly name: string
+  /** Undefined: the runtime itself. While it does not run, its routes answer 503. */
+  readonly owner: Owner | undefined
+  readonly routes: readonly RouteOptions[]
+  // biome-ignore lint/suspicious/noExplicitAny: the options' type is between the plugin and its Fastify plugin
+  readonly plugins: readonly { plugin: FastifyPluginAsync<any>; options: object }[]
 }
