@@ -298,8 +298,20 @@ t.test('ctx.fetch', async (t) => {
     t.equal((await fetchText('/large', { maxBytes: 100_000 })).length, 100_000)
   })
 
-  t.test('an answer that breaks off', async (t) => {
+  t.test('an answer that breaks off, and one that stops', async (t) => {
     await t.rejects(fetchText('/broken'), { code: 'RTK_ERR_FETCH_ANSWER', message: /cut the connection off/ })
+    const answer = await ctx().fetch(`${base}/drip`, { timeout_ms: 5_000 })
+    const pieces = (answer.body as ReadableStream<Uint8Array>).getReader()
+    t.equal(Buffer.from((await pieces.read()).value ?? '').toString(), '.')
+    // Nobody asks for the next piece: that is not the fault of the server.
+    await clock.advance(6_000)
+    const stopped = t.rejects(pieces.read(), {
+      code: 'RTK_ERR_FETCH_TIMEOUT',
+      message: /: the answer stopped in the middle$/,
+    })
+    await clock.advance(4_000)
+    await clock.advance(1_000)
+    await stopped
   })
 
   t.test('an answer with a status that HTTP does not have', async (t) => {

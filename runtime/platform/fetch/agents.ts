@@ -43,20 +43,13 @@ export class Agents {
     this.#clock = clock
   }
 
-  get(trust: Trust, timeout_ms: number): Agent {
+  get(trust: Trust): Agent {
     const { Agent } = loadUndici()
-    const key = JSON.stringify([
-      trust.ca,
-      trust.extraCa,
-      trust.fingerprint256,
-      trust.client,
-      timeout_ms,
-      this.#numberOf(trust),
-    ])
+    const key = JSON.stringify([trust.ca, trust.extraCa, trust.fingerprint256, trust.client, this.#numberOf(trust)])
     const known = this.#all.get(key)
     if (known) return known
-    const connect = this.#connector(trust, Math.min(timeout_ms, connectLimit_ms))
-    const agent = new Agent({ connect, headersTimeout: timeout_ms, bodyTimeout: timeout_ms, connections: 8 })
+    // Its own limits are on the real clock: those of `Fetcher` take their place.
+    const agent = new Agent({ connect: this.#connector(trust), headersTimeout: 0, bodyTimeout: 0, connections: 8 })
     this.#all.set(key, agent)
     if (this.#all.size > mostAgents) {
       const [[oldest, unused]] = this.#all
@@ -78,7 +71,7 @@ export class Agents {
     await Promise.all([...this.#all.values()].map((agent) => agent.destroy()))
   }
 
-  #connector(trust: Trust, timeout_ms: number): buildConnector.connector {
+  #connector(trust: Trust): buildConnector.connector {
     const { client, fingerprint256, refuses } = trust
     const given = [...asList(trust.ca), ...asList(trust.extraCa)]
     const ca = trust.extraCa === undefined ? given : [...(trust.ca === undefined ? rootCertificates : []), ...given]
@@ -97,7 +90,7 @@ export class Agents {
       })
       socket.setNoDelay(true).setKeepAlive(true, keepAliveDelay_ms)
       this.#connecting.add(socket)
-      const late = this.#clock.timer(timeout_ms, () => socket.destroy(tooLate()))
+      const late = this.#clock.timer(connectLimit_ms, () => socket.destroy(tooLate()))
       const over = (error?: Error) => {
         if (!this.#connecting.delete(socket)) return
         void late()

@@ -10,9 +10,6 @@ const byCode: Readonly<Record<string, readonly [RtkErrorCode, string]>> = {
   EPIPE: ['RTK_ERR_FETCH_ANSWER', 'the server cut the connection off'],
   UND_ERR_SOCKET: ['RTK_ERR_FETCH_ANSWER', 'the server cut the connection off'],
   ETIMEDOUT: ['RTK_ERR_FETCH_TIMEOUT', 'no connection in time'],
-  UND_ERR_CONNECT_TIMEOUT: ['RTK_ERR_FETCH_TIMEOUT', 'no connection in time'],
-  UND_ERR_HEADERS_TIMEOUT: ['RTK_ERR_FETCH_TIMEOUT', 'no answer in time'],
-  UND_ERR_BODY_TIMEOUT: ['RTK_ERR_FETCH_TIMEOUT', 'the answer stopped in the middle'],
 }
 
 const notTls = /^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST)$/

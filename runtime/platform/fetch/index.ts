@@ -43,19 +43,18 @@ export class Fetcher {
       ended.release()
     }
     const abort = { ...ended, release }
-    const within = (limit_ms: number, what: string) =>
-      this.#clock.timer(limit_ms, () => {
-        abort.abort(new RtkError('RTK_ERR_FETCH_TIMEOUT', `${what} within ${limit_ms / 1000} s`))
-      })
-    const cancel = within(timeout_ms, 'no answer')
-    if (whole_ms !== undefined) whole = within(whole_ms, 'no whole answer')
+    const limit = (limit_ms: number, text: string) =>
+      this.#clock.timer(limit_ms, () => abort.abort(new RtkError('RTK_ERR_FETCH_TIMEOUT', text)))
+    const cancel = limit(timeout_ms, `no answer within ${timeout_ms / 1000} s`)
+    if (whole_ms !== undefined) whole = limit(whole_ms, `no whole answer within ${whole_ms / 1000} s`)
     try {
       let init: RequestInit = pick(options, url)
       for (let left = Math.min(options.redirects ?? defaults.redirects, mostRedirects); ; left--) {
         const response = await this.#once(url, init, options, abort)
         const location = redirectStatus.has(response.status) ? response.headers.get('location') : null
         if (location === null || options.redirects === undefined || options.redirects === 0) {
-          return await limited(response, url, options, abort)
+          const pieceLimit = () => limit(timeout_ms, 'the answer stopped in the middle')
+          return await limited(response, url, { ...options, pieceLimit }, abort)
         }
         await response.body?.cancel()
         const next = followed(location, url, left, options)
@@ -77,7 +76,7 @@ export class Fetcher {
   async #once(url: URL, init: RequestInit, options: FetchOptions, { signal }: Abort): Promise<Response> {
     const { fetch } = loadUndici()
     signal.throwIfAborted()
-    const dispatcher = this.#agents.get(options, options.timeout_ms ?? defaults.timeout_ms)
+    const dispatcher = this.#agents.get(options)
     const request = { ...init, redirect: 'manual', signal, dispatcher } as Parameters<typeof fetch>[1]
     return (await fetch(url, request)) as unknown as Response
   }
@@ -146,8 +145,13 @@ function told(error: unknown, { signal }: Abort, place: string): RtkError {
   })
 }
 
-/** The answer with a body that fails when it is too large or breaks off. */
-async function limited(response: Response, url: URL, options: FetchOptions, abort: Abort): Promise<Response> {
+/** The answer with a body that fails when it is too large, stops or breaks off. */
+async function limited(
+  response: Response,
+  url: URL,
+  options: FetchOptions & { pieceLimit(): Dispose },
+  abort: Abort,
+): Promise<Response> {
   const { maxBytes = defaults.maxBytes } = options
   const place = placeOf(url)
   const tooLarge = () => new RtkError('RTK_ERR_FETCH_TOO_LARGE', `the answer has more than ${maxBytes} bytes`)
@@ -165,15 +169,19 @@ async function limited(response: Response, url: URL, options: FetchOptions, abor
   async function* pieces() {
     begun = true
     let got = 0
+    let late = options.pieceLimit()
     try {
       for await (const piece of body as unknown as AsyncIterable<Uint8Array>) {
+        void late()
         got += piece.byteLength
         if (got > maxBytes) throw tooLarge()
         yield piece
+        late = options.pieceLimit()
       }
     } catch (error) {
       throw told(error, abort, place)
     } finally {
+      void late()
       abort.release()
     }
   }
