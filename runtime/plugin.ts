@@ -395,6 +395,8 @@ export interface PluginContext extends Edges {
       },
     ): StationError | undefined
   }
+  /** The English text of a key in `texts/en.json`, with `{name}` for a value, as those of errors. Without a text: key and values. */
+  text(key: string, values?: ErrorValues): string
   /**
    * Adds a line to the list of addresses that the command line prints when the station has started, e.g. the URL of a
    * page. `text` is called at that time, and may return '' for no line. `{http}` becomes the address of the station's

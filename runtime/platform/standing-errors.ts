@@ -43,6 +43,10 @@ function bounded(given: ErrorValues, length: number): ErrorValues | undefined {
   return Object.keys(values).length > 0 ? values : undefined
 }
 
+/** Of a code or a key that has none. */
+export const withoutText = (code: string, values: ErrorValues): string =>
+  [code, ...Object.entries(values).map(([name, value]) => `${name} ${value}`)].join(', ')
+
 /** English failure and remedy of an error; undefined without a text for it. */
 function partsOf(own: Texts, code: string, values: ErrorValues): { why: string; advice: string } | undefined {
   for (const texts of [own, english])
@@ -67,8 +71,7 @@ export function stationError(
 ): StationError {
   const found = partsOf(own, code, values)
   if (!found) textMissing(code)
-  const shown = Object.entries(values).map(([name, value]) => `${name} ${value}`)
-  const { why, advice } = found ?? { why: [code, ...shown].join(', '), advice: '' }
+  const { why, advice } = found ?? { why: withoutText(code, values), advice: '' }
   // The only place that joins failure and remedy into one text.
   const text = cut(advice ? `${why}; ${advice}` : why)
   const sent = bounded(values, text.length)

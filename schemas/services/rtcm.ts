@@ -1,6 +1,7 @@
 /** Provided by rtcm: the gated stream and the gate in front of it. */
 import type { Event } from '../event.js'
 import { defineService } from '../token.js'
+import type { ErrorValues } from './device.js'
 import type { Ecef, RtcmFrame } from './receiver.js'
 
 /** The frames of one measurement epoch of one receiver. */
@@ -71,6 +72,16 @@ export interface RtcmFlow {
   readonly since_ms: number
 }
 
+/** Why no RTCM goes out. */
+export interface GateReason {
+  /** Its text is `gate.CODE` in the texts of the plugin that closes the gate. */
+  readonly code: string
+  /** Values of the text. */
+  readonly values?: ErrorValues | undefined
+  /** In English. */
+  readonly text: string
+}
+
 /** The gated stream: empty unless the reference is trusted. */
 export interface RtcmStream {
   /** Whether RTCM goes out: the gate is open, and observations go through it. undefined: it opened, and none came yet. */
@@ -82,8 +93,8 @@ export interface RtcmStream {
   /** `flows` or `input.flows` changed. */
   readonly onFlow: Event<void>
   readonly open: boolean
-  /** Why the gate is closed, '' while it is open. */
-  readonly reason: string
+  /** Why the gate is closed; undefined while it is open. */
+  readonly reason: GateReason | undefined
   /** Current number of outputs. */
   readonly outputs: number
   /** Rovers among the outputs; undefined if the plugin does not report it. */
@@ -92,7 +103,7 @@ export interface RtcmStream {
   subscribe(subscriber: RtcmSubscriber): RtcmSubscription
   readonly onEpoch: Event<RtcmEpoch>
   /** The gate opened or closed, or the reason changed. */
-  readonly onState: Event<{ open: boolean; reason: string }>
+  readonly onState: Event<{ open: boolean; reason: GateReason | undefined }>
   /** Shows a client in `gnss.rtcm.subscribers` until closed. `touch` resets `seen`. */
   list(client: RtcmClient): Pick<RtcmSubscription, 'touch' | 'close'>
   /** Number of the newest outgoing item. During a callback, the number of the delivered frame or epoch. */
@@ -141,7 +152,7 @@ export interface RtcmJudge {
    *   calibration of the antenna
    */
   trust(reference: { arp: Ecef; stationId?: number; point?: 'arp' | 'phase-centre' }): void
-  hold(reason: string): void
+  hold(reason: GateReason): void
   /** Gives up control. `reload`: the last decision stays valid for 4 s, until the next instance decides. Otherwise the gate closes. */
   leave(reason: 'reload' | 'remove' | 'shutdown'): void
 }

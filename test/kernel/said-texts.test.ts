@@ -67,6 +67,8 @@ type Texts = Readonly<Record<string, string>>
 /** A listener without a text of its own has that of all. */
 const ofListener = (name: string) => name.startsWith('listen-')
 const errorKeys = (texts: Texts) => Object.keys(texts).filter((key) => key.startsWith('error.'))
+/** English ones, which other languages have, too. */
+const codedKeys = (texts: Texts) => Object.keys(texts).filter((key) => /^(error|gate)\./.test(key))
 
 /** Keys without a text. @param english the errors' texts in English; undefined: these are they */
 function missing(texts: Texts, keys: readonly string[], { errors }: Sources, english?: Texts): string[] {
@@ -81,7 +83,7 @@ function missing(texts: Texts, keys: readonly string[], { errors }: Sources, eng
     if (own.every(([, , part]) => part === 'advice')) found.push(`error.${code}`)
   }
   // A case by a value that is not sent is of English alone.
-  const also = errorKeys(english ?? {}).filter((key) => !key.includes('._') && !(key in texts))
+  const also = codedKeys(english ?? {}).filter((key) => !key.includes('._') && !(key in texts))
   return [...new Set([...found, ...also])].map((key) => `${key} is missing`)
 }
 
@@ -115,7 +117,7 @@ function flawOf(
   const isOwn = english && error && more[0] !== 'advice' && !ofListener(name)
   if (isOwn && !(key in english)) return 'has no English text'
   // The test of the verdict looks for each of them.
-  const isReason = kind === 'reason' && name.split('-').every(has)
+  const isReason = (kind === 'reason' || kind === 'gate') && name.split('-').every(has)
   if (!isReason && (kind !== 'error' || !error)) return 'is not used'
   const values = error?.values ?? all.names
   const unknown = names.find((one) => !values.has(one) || (english && one.startsWith('_')))

@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { largestTexts_bytes, mergeTexts, readTexts, textFiles, withTexts } from '../../runtime/loader/texts.js'
+import { textOf } from '../../runtime/platform/texts/text-of.js'
 
 t.test('a bad file of texts is refused with its reason, the others are used', (t) => {
   const refused: string[] = []
@@ -54,5 +55,15 @@ t.test('the files beside the entry file reach the definition in the bundle', (t)
   // Otherwise V8 keeps the plugin's source in two bytes a character.
   t.match(withTexts(textFiles(folder)), /^[ -~]+$/)
   t.equal(withTexts([]), '')
+  t.end()
+})
+
+t.test('a value that is a text itself is shown by its key, and as it is without a text for it', (t) => {
+  const texts = { 'error.dark': 'Dunkel: {reason}', 'gate.lamp': 'Lampe {number} ist aus', 'gate.loop': '{reason}' }
+  const shown = (values: Record<string, string | number>) =>
+    textOf(texts, 'error.dark', { reason: 'lamp 3 is off', ...values }, String)
+  t.equal(shown({ reason_key: 'gate.lamp', number: 3 }), 'Dunkel: Lampe 3 ist aus')
+  for (const without of [{}, { reason_key: 'gate.lamp' }, { reason_key: 'gate.other' }, { reason_key: 'gate.loop' }])
+    t.equal(shown(without), 'Dunkel: lamp 3 is off')
   t.end()
 })

@@ -6,6 +6,7 @@ import {
   cellularUplink,
   correctionStatus,
   device,
+  type GateReason,
   links,
   neighbourCheck,
   procedureStatus,
@@ -23,7 +24,15 @@ const most = 32
 /** Older corrections count as missing. */
 const freshFor_s = 15
 
+const isText = (value: unknown) => typeof value === 'string'
 const cut = (text: string) => (text.length > longest ? `${text.slice(0, longest - 1)}…` : text)
+
+/** Its code and values are for readers of other languages. */
+function reasonOf(reason: GateReason | undefined): RecordValue {
+  if (!reason) return { reason: '' }
+  const values = Object.entries(reason.values ?? {}).map(([name, value]) => [name, isText(value) ? cut(value) : value])
+  return { ...Object.fromEntries(values), reason: cut(reason.text), reason_key: `gate.${reason.code}` }
+}
 
 export function observe({ services }: PluginContext): Situation {
   const found: Situation = {}
@@ -34,7 +43,7 @@ export function observe({ services }: PluginContext): Situation {
   put(
     'gate',
     stream
-      ? { open: stream.open, reason: cut(stream.reason) }
+      ? { open: stream.open, ...reasonOf(stream.reason) }
       : { open: false, reason: 'the plugin rtcm does not run' },
   )
   const procedure = services.find(procedureStatus)

@@ -1,6 +1,14 @@
 import type { Dispose, PluginContext } from 'rtk-base/plugin'
 import type { BaseStateName, UpdateStateName } from 'rtk-base/schemas'
-import { device, firmwareInstaller, type ProcedureWish, procedureStatus, receiver, rtcmStream } from 'rtk-base/services'
+import {
+  device,
+  firmwareInstaller,
+  type GateReason,
+  type ProcedureWish,
+  procedureStatus,
+  receiver,
+  rtcmStream,
+} from 'rtk-base/services'
 import { silentCode } from './rules.js'
 
 /** A station has this long after its start, a survey-in, a move and a person's wish before missing RTCM means `degraded`. */
@@ -105,7 +113,7 @@ export class BaseState {
     const { services } = this.#ctx
     const { state: update = 'idle', onTrial = false } = services.find(firmwareInstaller) ?? {}
     const outputs = services.find(rtcmStream)?.outputs ?? 0
-    services.use(device).describe(summaryOf({ base, status, update, onTrial, outputs, reason: this.#reason() }))
+    services.use(device).describe(summaryOf({ base, status, update, onTrial, outputs, reason: this.#reason().text }))
   }
 
   #explain(state: BaseStateName, status: string | undefined): void {
@@ -118,17 +126,19 @@ export class BaseState {
       .errors()
       .some(({ severity }) => severity === 'silences')
     const stands = state === 'degraded' && !isExplained && !isBrief
-    errors.while(silentCode, stands && { status: status ?? '', reason: this.#reason() })
+    const { code, values, text } = this.#reason()
+    const ofGate = code === undefined ? {} : { reason_key: `gate.${code}`, ...values }
+    errors.while(silentCode, stands && { ...ofGate, status: status ?? '', reason: text })
   }
 
-  #reason(): string {
+  #reason(): Partial<GateReason> & { readonly text: string } {
     const { services } = this.#ctx
     const stream = services.find(rtcmStream)
     const source = services.find(receiver)
-    if (!source) return 'no plugin has a receiver'
-    if (source.link !== 'up') return `the receiver is ${source.link}`
-    if (!stream) return 'the plugin rtcm is not running'
-    return stream.reason || 'the receiver sends no observations'
+    if (!source) return { text: 'no plugin has a receiver' }
+    if (source.link !== 'up') return { text: `the receiver is ${source.link}` }
+    if (!stream) return { text: 'the plugin rtcm is not running' }
+    return stream.reason ?? { text: 'the receiver sends no observations' }
   }
 
   /** RTCM is really sent: the gate stays open for a while after observations end, and always for a receiver in listening mode. */

@@ -44,7 +44,7 @@ export default definePlugin({
     })
     const force = async () => {
       const stream = ctx.services.use(rtcmStream)
-      if (!stream.open) throw unavailable(`RTCM is held back: ${stream.reason}`)
+      if (!stream.open) throw unavailable(`RTCM is held back: ${stream.reason?.text}`)
       const outcome = (await state.publisher?.publish()) ?? 'none'
       if (outcome !== 'sent') throw unavailable(reasons[outcome])
       return `published on ${topic}`

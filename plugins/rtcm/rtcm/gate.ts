@@ -1,5 +1,5 @@
 import { referenceDifference, sameEcef } from 'rtk-base/gnss'
-import type { Ecef, Reception, RtcmFrame, RtcmGate, RtcmJudge } from 'rtk-base/services'
+import type { Ecef, ErrorValues, GateReason, Reception, RtcmFrame, RtcmGate, RtcmJudge } from 'rtk-base/services'
 
 /** A receiver that announced another reference than the trusted one twice in this time has to keep to one for as long. */
 const alternation_ms = 60_000
@@ -13,17 +13,23 @@ interface Reference {
 }
 
 /** The basis of the gate. `receiver`: no verdict yet, the receiver's own mode counts. */
-type Verdict = { kind: 'receiver' } | { kind: 'trusted'; reference: Reference } | { kind: 'held'; reason: string }
+type Verdict = { kind: 'receiver' } | { kind: 'trusted'; reference: Reference } | { kind: 'held'; reason: GateReason }
 
 /** Condition for which the operator's settings hold RTCM back. */
 export type Held = Reception['held'] | 'neighbours'
-const heldReasons: Readonly<Record<Exclude<Held, ''>, string>> = {
-  antenna: 'the antenna is short or open (option antennaHold)',
-  spoofed: 'the receiver reports spoofing (option spoofedHold)',
-  neighbours: 'neighbouring bases contradict the reference position (neighbours-effect is hold)',
-}
 
-const gone = { kind: 'held' as const, reason: 'no plugin verifies the reference' }
+/** Reasons of the gate itself. */
+type Code =
+  | 'held-antenna'
+  | 'held-spoofed'
+  | 'held-neighbours'
+  | 'no-judge'
+  | 'no-receiver'
+  | 'no-reference'
+  | 'not-verified'
+  | 'other-reference'
+  | 'positions-in-turn'
+  | 'reference-changes'
 
 export interface GateDeps {
   /** The current receiver mode: `listening` is always trusted, `fixed` only without a verifying plugin. */
@@ -33,8 +39,10 @@ export interface GateDeps {
   /** Whether a plugin of this variant judges the reference, be it running yet or not. */
   isJudged(): boolean
   after(ms: number, fn: () => void): () => void | Promise<void>
-  /** The gate opened, closed, or is closed for another reason; `reason` is '' when it opened. */
-  changed(state: { open: boolean; wasOpen: boolean; reason: string }): void
+  /** `ctx.text` */
+  text(key: string, values?: ErrorValues): string
+  /** The gate opened, closed, or is closed for another reason. */
+  changed(state: { open: boolean; wasOpen: boolean; reason: GateReason | undefined }): void
 }
 
 /**
@@ -48,27 +56,28 @@ export class Gate implements RtcmGate {
   #grace: (() => void | Promise<void>) | undefined
   /** Cached at the last change, for the hot path. */
   #open = false
-  #reason = 'no receiver'
+  #reason: GateReason | undefined
   /** The minute after a frame spoke of another reference; calling it off ends it. */
   #minute: ReturnType<GateDeps['after']> | undefined
-  #flaps = ''
+  #isAlternating = false
   constructor(deps: GateDeps) {
     this.#deps = deps
+    this.#reason = this.#because('no-receiver')
   }
 
   /** Reason of a held gate while the verifying plugin is reloaded too, otherwise undefined. For the next gate instance. */
-  get heldReason(): string | undefined {
+  get heldReason(): GateReason | undefined {
     return this.#grace && this.#verdict.kind === 'held' ? this.#verdict.reason : undefined
   }
 
   /** Keeps the previous instance's reason until the verifying plugin is back. */
-  resume(heldReason: string): void {
+  resume(heldReason: GateReason): void {
     this.#awaitJudge()
-    this.#decide({ kind: 'held', reason: heldReason })
+    this.#hold(heldReason)
   }
 
-  /** Why it is closed, '' while it is open. */
-  get reason(): string {
+  /** Why it is closed; undefined while it is open. */
+  get reason(): GateReason | undefined {
     return this.#reason
   }
 
@@ -76,41 +85,44 @@ export class Gate implements RtcmGate {
     return this.#open
   }
 
-  #reasonNow(): string {
+  #because(code: Code, values?: ErrorValues): GateReason {
+    return { code, values, text: this.#deps.text(`gate.${code}`, values) }
+  }
+
+  #reasonNow(): GateReason | undefined {
     const held = this.#deps.held()
-    if (held !== '') return heldReasons[held]
+    if (held !== '') return this.#because(`held-${held}`)
     const mode = this.#deps.mode()
-    if (mode === 'listening') return ''
-    if (this.#flaps !== '') return this.#flaps
+    if (mode === 'listening') return undefined
+    if (this.#isAlternating) return this.#because('positions-in-turn')
     if (this.#verdict.kind === 'held') return this.#verdict.reason
-    if (this.#verdict.kind === 'trusted') return ''
+    if (this.#verdict.kind === 'trusted') return undefined
     // The receiver's flash proves nothing: the verifying plugin may still be starting.
-    if (this.#deps.isJudged()) return 'the reference is not verified yet'
-    if (mode === 'fixed') return ''
-    return mode === 'unknown' ? 'no receiver' : 'the receiver holds no reference position'
+    if (this.#deps.isJudged()) return this.#because('not-verified')
+    if (mode === 'fixed') return undefined
+    return this.#because(mode === 'unknown' ? 'no-receiver' : 'no-reference')
   }
 
   /** Whether the frame may go out. A frame that speaks of another reference closes the gate. */
   admit(frame: RtcmFrame): boolean {
-    if (!this.#open && this.#flaps === '') return false
+    if (!this.#open && !this.#isAlternating) return false
     const difference = this.#difference(frame)
     if (difference) this.#announcedOther(difference)
     return this.#open
   }
 
   /** Once looks like a change of the reference. A receiver that alternates would open and close the gate forever. */
-  #announcedOther(reason: string): void {
+  #announcedOther(difference: string): void {
     if (this.#minute) {
-      this.#flaps =
-        'the receiver announces different reference positions in turn: no RTCM is sent until it keeps one for a minute'
+      this.#isAlternating = true
       void this.#minute()
     }
     this.#minute = this.#deps.after(alternation_ms, () => {
       this.#minute = undefined
-      this.#flaps = ''
+      this.#isAlternating = false
       this.look()
     })
-    this.#decide({ kind: 'held', reason })
+    this.#hold(this.#because('other-reference', { difference }))
   }
 
   /** Whether a frame received before the gate opened fits the trusted reference; unknown without a verdict. */
@@ -136,10 +148,10 @@ export class Gate implements RtcmGate {
   /** The receiver's mode, the verifying plugin or what is held back may have changed. */
   look(): void {
     const reason = this.#reasonNow()
-    if (reason === this.#reason) return
+    if (reason?.text === this.#reason?.text) return
     const wasOpen = this.#open
     this.#reason = reason
-    this.#open = reason === ''
+    this.#open = reason === undefined
     this.#deps.changed({ open: this.#open, wasOpen, reason })
   }
 
@@ -150,13 +162,13 @@ export class Gate implements RtcmGate {
     const cameBack = this.#judge === undefined && this.#grace !== undefined
     this.#grace = undefined
     this.#judge = me
-    if (!cameBack) this.#decide({ kind: 'held', reason: 'the reference is not verified yet' })
+    if (!cameBack) this.#hold(this.#because('not-verified'))
     const mine = (then: () => void) => {
       if (this.#judge === me) then()
     }
     return {
       trust: (reference) => mine(() => this.#decide({ kind: 'trusted', reference })),
-      hold: (reason) => mine(() => this.#decide({ kind: 'held', reason })),
+      hold: (reason) => mine(() => this.#hold(reason)),
       leave: (reason) => mine(() => this.#leave(reason)),
     }
   }
@@ -165,26 +177,30 @@ export class Gate implements RtcmGate {
     this.#judge = undefined
     if (reason === 'shutdown') {
       // Nothing goes out any more; a report that the gate closed would be noise.
-      this.#verdict = gone
-      this.#reason = gone.reason
+      this.#reason = this.#because('no-judge')
+      this.#verdict = { kind: 'held', reason: this.#reason }
       this.#open = false
       return
     }
-    if (reason === 'remove') this.#decide(gone)
+    if (reason === 'remove') this.#hold(this.#because('no-judge'))
     else this.#awaitJudge()
   }
 
   #awaitJudge(): void {
     this.#grace = this.#deps.after(reload_ms, () => {
       this.#grace = undefined
-      this.#decide(gone)
+      this.#hold(this.#because('no-judge'))
     })
+  }
+
+  #hold(reason: GateReason): void {
+    this.#decide({ kind: 'held', reason })
   }
 
   #decide(verdict: Verdict): void {
     // The gate closes between two references: frames gathered under the first may not be sent under the second.
     if (this.#open && verdict.kind === 'trusted' && !this.#isSame(verdict.reference)) {
-      this.#verdict = { kind: 'held', reason: 'the reference changes' }
+      this.#verdict = { kind: 'held', reason: this.#because('reference-changes') }
       this.look()
     }
     this.#verdict = verdict

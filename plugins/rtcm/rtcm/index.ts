@@ -1,7 +1,11 @@
 import { definePlugin } from 'rtk-base/plugin'
+import { ErrorValuesShape } from 'rtk-base/schemas'
 import { receiver as receiverToken, rtcmGate, rtcmStream, station } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { GatedStream } from './stream.js'
+
+/** Handed over on a reload. */
+const HeldReason = Type.Object({ code: Type.String(), values: Type.Optional(ErrorValuesShape), text: Type.String() })
 
 /** The RTCM stream of the station: the gate in front, epochs and bounded subscribers behind it. */
 export default definePlugin({
@@ -30,9 +34,9 @@ export default definePlugin({
   start(ctx, handoff, stream) {
     stream.resumeCount(handoff.get('received', Type.Integer({ minimum: 0 })) ?? 0)
     ctx.on(ctx.services.use(station).onCountersReset, () => stream.resumeCount(0))
-    const held = handoff.get('held', Type.String())
-    if (held !== undefined) stream.gate.resume(held)
-    ctx.status(`closed: ${stream.reason}`)
+    const held = handoff.get('held', HeldReason)
+    if (held) stream.gate.resume(held)
+    ctx.status(`closed: ${stream.reason?.text}`)
     stream.connect(ctx.services.use(receiverToken))
   },
 

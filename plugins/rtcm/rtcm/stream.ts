@@ -2,6 +2,7 @@ import { isMsm, referencePoint } from 'rtk-base/gnss'
 import { type Event, type EventSource, guarded, type PluginContext } from 'rtk-base/plugin'
 import {
   type Ecef,
+  type GateReason,
   neighbourCheck,
   procedureStatus,
   type Receiver,
@@ -55,13 +56,13 @@ const isPosition = ({ type }: RtcmFrame) => type === 1005 || type === 1006
 export class GatedStream implements RtcmStream {
   readonly gate: Gate
   readonly onEpoch: Event<RtcmEpoch>
-  readonly onState: Event<{ open: boolean; reason: string }>
+  readonly onState: Event<{ open: boolean; reason: GateReason | undefined }>
   readonly onFlow: Event<void>
   readonly input: Flow
   readonly #output: Flow
   readonly #ctx: PluginContext
   readonly #epochEvent: EventSource<RtcmEpoch>
-  readonly #stateEvent: EventSource<{ open: boolean; reason: string }>
+  readonly #stateEvent: EventSource<{ open: boolean; reason: GateReason | undefined }>
   #receiver: Receiver | undefined
   readonly #subscribers: Subscribers
   readonly #epochs: EpochGrouper
@@ -104,6 +105,7 @@ export class GatedStream implements RtcmStream {
       held: () => heldBy(ctx),
       isJudged: () => isJudged(ctx),
       after,
+      text: ctx.text,
       changed: (state) => this.#gateChanged(state),
     })
     this.#history = new History(() => ctx.clock.monotonic())
@@ -207,7 +209,7 @@ export class GatedStream implements RtcmStream {
     return this.gate.open
   }
 
-  get reason(): string {
+  get reason(): GateReason | undefined {
     return this.gate.reason
   }
 
@@ -280,11 +282,11 @@ export class GatedStream implements RtcmStream {
     }
   }
 
-  #gateChanged({ open, wasOpen, reason }: { open: boolean; wasOpen: boolean; reason: string }): void {
+  #gateChanged({ open, wasOpen, reason }: { open: boolean; wasOpen: boolean; reason: GateReason | undefined }): void {
     const { log, status } = this.#ctx
-    status(open ? '' : `closed: ${reason}`)
-    if (open) log.info('RTCM goes out')
-    else log[wasOpen ? 'warn' : 'debug'](`no RTCM goes out: ${reason}`)
+    status(reason ? `closed: ${reason.text}` : '')
+    if (reason) log[wasOpen ? 'warn' : 'debug'](`no RTCM goes out: ${reason.text}`)
+    else log.info('RTCM goes out')
     if (open) this.#output.begin()
     else {
       this.#output.end()

@@ -6,7 +6,7 @@ import { configOf } from './config.js'
 import { argument, type ContextHost, members, registering } from './host.js'
 import { fetchOf, netOf } from './network.js'
 import { processOf } from './process.js'
-import { errorsOf, infoOf, metricsOf, statusOf } from './reports.js'
+import { englishOf, errorsOf, infoOf, metricsOf, statusOf } from './reports.js'
 import { servicesOf } from './services.js'
 import { dataDirOf, storeOf } from './storage.js'
 import { actionOf, hooksOf, httpOf, mqttOf } from './surfaces.js'
@@ -46,6 +46,7 @@ export function createContext(instance: Instance, host: ContextHost): PluginCont
     store: storeOf(name, host.store),
     dataDir: dataDirOf(instance, host),
     errors,
+    text: englishOf(instance),
     status: statusOf(instance, host),
     metrics: metricsOf(instance, host.metrics),
     banner(label, text, options = {}) {

@@ -1,6 +1,7 @@
 /** A plugin's reports about itself: its block of the status document, its errors, its status, its metrics. */
 import type { MetricRegistry } from '../../platform/metrics/index.js'
-import { StandingErrors } from '../../platform/standing-errors.js'
+import { StandingErrors, withoutText } from '../../platform/standing-errors.js'
+import { textOf } from '../../platform/texts/text-of.js'
 import type { InfoBuilder, InfoParts, PluginContext } from '../../plugin.js'
 import type { Instance } from '../instance/instance.js'
 import type { InfoPart } from '../instance/registrations.js'
@@ -60,6 +61,12 @@ export function errorsOf(instance: Instance, host: ContextHost): PluginContext['
       scope.closed && condition ? undefined : errors.while(code, condition, standing),
   }
 }
+
+/** `ctx.text` */
+export const englishOf =
+  ({ registered }: Instance): PluginContext['text'] =>
+  (key, values = {}) =>
+    textOf(registered.texts.files.get('en') ?? {}, key, values, String) ?? withoutText(key, values)
 
 /** `ctx.status` */
 export function statusOf(instance: Instance, host: ContextHost): PluginContext['status'] {

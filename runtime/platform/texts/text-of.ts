@@ -7,7 +7,7 @@ const names = /\{(\w+)\}/g
 /**
  * The text of a key with `{name}` replaced by values. `KEY.CASE` comes before `KEY`: a case is a value, or the name of a value that
  * there is. A value that the text shows selects none: the name of a network is somebody else's, and must not choose what a person
- * reads. Undefined without a text, or without a value that it needs.
+ * reads. A value that is a text itself may have its key in `NAME_key`. Undefined without a text, or without a value that it needs.
  */
 export function textOf(
   texts: Texts,
@@ -22,7 +22,12 @@ export function textOf(
   })
   const found = texts[cases.find((one) => one in texts) ?? key]
   const isComplete = [...(found ?? '').matchAll(names)].every(([, name = '']) => Object.hasOwn(values, name))
-  return isComplete ? found?.replaceAll(names, (_, name: string) => shown(values[name] ?? '')) : undefined
+  const shownValue = (name: string): string => {
+    const { [`${name}_key`]: inner, ...others } = values
+    const text = inner === undefined ? undefined : textOf(texts, String(inner), others, shown)
+    return text ?? shown(values[name] ?? '')
+  }
+  return isComplete ? found?.replaceAll(names, (_, name: string) => shownValue(name)) : undefined
 }
 
 /** Codes whose text an error has, the first that has one: a name at the end of a code may have a text, else all names share one. */

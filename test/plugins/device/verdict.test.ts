@@ -150,7 +150,7 @@ t.test('base.state.base', async (t) => {
         },
         start(ctx) {
           judge = ctx.services.use(rtcmGate).judge()
-          judge.hold('the receiver does not send the reference position')
+          judge.hold({ code: 'moved', text: 'the receiver does not send the reference position' })
         },
       })
       const station = await createTestStation({
@@ -195,7 +195,7 @@ t.test('base.state.base', async (t) => {
       const before = said()
       become('fixed')
       await clock.advance(100)
-      judge?.hold('the antenna seems to have moved')
+      judge?.hold({ code: 'moved', text: 'the antenna seems to have moved' })
       become('moved')
       await clock.advance(100)
       t.match(of().errors, [{ code: 'base-degraded', text: /; set or choose another reference \(gnss-ref-chosen\)/ }])

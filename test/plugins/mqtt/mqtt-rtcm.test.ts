@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { definePlugin } from 'rtk-base/plugin'
 import type { RtcmSignature } from 'rtk-base/schemas'
 import {
+  type GateReason,
   type MqttDriver,
   type MqttLink,
   mqttLink,
@@ -47,7 +48,7 @@ function fakeStream() {
   const stream = {
     open: true,
     flows: true,
-    reason: '',
+    reason: undefined as GateReason | undefined,
     reference: () => [frame(1005, 5)],
     onEpoch: (fn: (epoch: RtcmEpoch) => void) => {
       listeners.add(fn)
@@ -134,7 +135,7 @@ t.test('without signatures', async (t) => {
       await station.clock.advance(1_000)
       const before = (await published()).length
       stream.open = false
-      stream.reason = 'the antenna moved'
+      stream.reason = { code: 'moved', text: 'the antenna moved' }
       epoch(7)
       await station.clock.advance(3_000)
       t.match(await station.station.command('rtcm-mqtt-force', { source: 'http' }), {

@@ -1,5 +1,6 @@
 import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { Gate, type GateDeps } from '../../../plugins/rtcm/rtcm/gate.js'
 import { History } from '../../../plugins/rtcm/rtcm/history.js'
@@ -11,8 +12,10 @@ import { Peers } from '../../../plugins/rtcm/udp-rtcm/peers.js'
 import { LocalNetwork } from '../../../runtime/gateway/http/local-network.js'
 import { decodeRtcm, encodeRtcm, messageNumber, type RtcmMessageOf } from '../../../runtime/lib/gnss/index.js'
 import { runAs } from '../../../runtime/platform/guard/owner.js'
+import { textOf } from '../../../runtime/platform/texts/text-of.js'
 import { definePlugin } from '../../../runtime/plugin.js'
 import {
+  type GateReason,
   procedureStatus,
   type RtcmEpoch,
   type RtcmFrame,
@@ -87,7 +90,7 @@ t.test('the gate', async (t) => {
       receiver.emit(arpFrame(here))
     }
     t.strictSame(rover.taken, [])
-    t.match(stream, { open: false, reason: 'no receiver' })
+    t.match(stream, { open: false, reason: { text: 'no receiver' } })
     for (const mode of ['fixed', 'listening'] as const) {
       receiver.become({ mode })
       receiver.emit(arpFrame(here))
@@ -136,7 +139,7 @@ t.test('the gate', async (t) => {
         })
         await until(() => stream, 'the stream')
         receiver.become({ mode: 'fixed' })
-        t.match(stream, { open: false, reason: 'the reference is not verified yet' })
+        t.match(stream, { open: false, reason: { text: 'the reference is not verified yet' } })
         receiver.become({ mode: 'listening' })
         t.equal(stream?.open, true, 'a receiver that is only listened to is trusted in any case')
         let isUp = false
@@ -164,11 +167,11 @@ t.test('the gate', async (t) => {
     t.strictSame(rover.taken, [1005], 'what was heard before and fits goes out at once')
     receiver.emit(arpFrame(here))
     t.strictSame(rover.taken, [1005, 1005])
-    judge.hold('moved by 30 m')
+    judge.hold(because('moved by 30 m'))
     receiver.emit(arpFrame(here))
     t.strictSame(rover.taken, [1005, 1005])
-    t.equal(stream.reason, 'moved by 30 m')
-    judge.hold('fix lost')
+    t.equal(stream.reason?.text, 'moved by 30 m')
+    judge.hold(because('fix lost'))
     const told = station.lines.flatMap(({ level, msg }) =>
       /no RTCM goes out: (moved|fix)/.test(msg) ? [[level, msg]] : [],
     )
@@ -193,7 +196,7 @@ t.test('the gate', async (t) => {
       receiver.emit(frame)
       receiver.emit(arpFrame(here, 7))
       t.strictSame(rover.taken, [1005])
-      t.match(stream, { open: false, reason: /the receiver sends/ })
+      t.match(stream, { open: false, reason: { text: /the receiver sends/ } })
       judge.trust({ arp: here, stationId: 7 })
       t.strictSame(rover.taken, [1005, 1005], 'a new verdict opens it again')
     })
@@ -201,18 +204,19 @@ t.test('the gate', async (t) => {
 
   t.test('a receiver that announces two positions in turn is silent until it kept to one for a minute', async (t) => {
     const { clock, receiver, stream, gate } = await setUp(t)
-    const changes: string[] = []
+    const changes: (string | undefined)[] = []
     const judge = gate.judge()
     const trust = () => judge.trust({ arp: here, stationId: 7 })
     trust()
     for (let second = 0; second < 300; second++) {
       receiver.emit(arpFrame(second % 2 === 0 ? here : there, 7))
       trust()
-      if (changes.at(-1) !== stream.reason) changes.push(stream.reason)
+      const reason = stream.reason?.text
+      if (changes.length === 0 || changes.at(-1) !== reason) changes.push(reason)
       await clock.advance(1_000)
     }
     t.ok(changes.length <= 3, changes.join(' | '))
-    t.match(stream, { open: false, reason: /different reference positions in turn/ })
+    t.match(stream, { open: false, reason: { text: /different reference positions in turn/ } })
     for (let second = 0; second < 58; second++) {
       receiver.emit(arpFrame(here, 7))
       await clock.advance(1_000)
@@ -234,7 +238,7 @@ t.test('the gate', async (t) => {
     t.equal(stream.open, true, 'the judge that came back has the verdict of the one before')
     judge.leave('reload')
     await clock.advance(4_000)
-    t.match(stream, { open: false, reason: 'no plugin verifies the reference' })
+    t.match(stream, { open: false, reason: { text: 'no plugin verifies the reference' } })
     judge = gate.judge()
     judge.trust({ arp: here })
     judge.leave('remove')
@@ -246,14 +250,18 @@ t.test('the gate', async (t) => {
   t.test('keeps the reason of the monitor when both are reloaded, for 4 s at most', async (t) => {
     const { clock, station, services } = await setUp(t)
     const judge = services().gate.judge()
-    judge.hold('the antenna seems to have moved')
+    judge.hold(because('the antenna seems to have moved'))
     judge.leave('reload')
     await station.reload('rtcm')
-    t.match(services().stream, { open: false, reason: 'the antenna seems to have moved' })
+    t.match(services().stream, { open: false, reason: { text: 'the antenna seems to have moved' } })
     services().gate.judge().leave('reload')
-    t.match(services().stream, { open: false, reason: 'the antenna seems to have moved' }, 'until it says otherwise')
+    t.match(
+      services().stream,
+      { open: false, reason: { text: 'the antenna seems to have moved' } },
+      'until it says otherwise',
+    )
     await clock.advance(4_000)
-    t.match(services().stream, { open: false, reason: 'no plugin verifies the reference' })
+    t.match(services().stream, { open: false, reason: { text: 'no plugin verifies the reference' } })
   })
 
   t.test('A4: no observation goes out before the position that it belongs to, on any output', async (t) => {
@@ -293,7 +301,7 @@ t.test('the gate', async (t) => {
     t.strictSame(rover.taken.slice(4), [1005, 1074, 1084, 1124])
 
     // What came while it was held, and fits, is announced at once.
-    judge.hold('checked')
+    judge.hold(because('checked'))
     receiver.emit(arpFrame(here))
     judge.trust({ arp: here, stationId: 0 })
     epoch(7000)
@@ -327,7 +335,7 @@ t.test('the gate', async (t) => {
     receiver.emit(arpFrame(here))
     receiver.emit(msmFrame(1074, 1, true))
     t.equal(stream.reference().length, 1)
-    judge.hold('moved')
+    judge.hold(because('moved'))
     slow.slow = false
     subscription.resume()
     t.strictSame(slow.taken, [])
@@ -338,6 +346,12 @@ t.test('the gate', async (t) => {
   })
 })
 
+/** A reason of a judge. */
+const because = (text: string): GateReason => ({ code: 'moved', text })
+
+const english = JSON.parse(readFileSync('plugins/rtcm/rtcm/texts/en.json', 'utf8'))
+const text: GateDeps['text'] = (key, values = {}) => textOf(english, key, values, String) ?? key
+
 /** The gate alone, with what it told. */
 function gateOf(first: ReturnType<GateDeps['mode']> = 'fixed') {
   const clock = new ManualClock()
@@ -347,9 +361,10 @@ function gateOf(first: ReturnType<GateDeps['mode']> = 'fixed') {
     held: () => around.held,
     mode: () => around.mode,
     isJudged: () => around.isJudged,
+    text,
     after: (ms, fn) => clock.timer(ms, fn),
     changed: ({ open, wasOpen, reason }) =>
-      told.push(`${wasOpen ? 'open' : 'closed'} > ${open ? 'open' : 'closed'} ${reason}`.trim()),
+      told.push(`${wasOpen ? 'open' : 'closed'} > ${open ? 'open' : 'closed'} ${reason?.text ?? ''}`.trim()),
   })
   const frame = (arp: typeof here, stationId = 7): RtcmFrame => ({
     ...{ type: 1005, bytes: arpFrame(arp, stationId), arrival_ms: 0 },
@@ -364,10 +379,10 @@ t.test('what an option of the operator holds back is closed in every mode, and s
     t.equal(gate.open, true)
     around.held = 'antenna'
     gate.look()
-    t.match(gate, { open: false, reason: /antenna is short or open/ })
+    t.match(gate, { open: false, reason: { text: /antenna is short or open/ } })
     around.held = 'spoofed'
     gate.judge().trust({ arp: here, stationId: 7 })
-    t.match(gate, { open: false, reason: /spoofing/ }, 'a trusted reference does not open it')
+    t.match(gate, { open: false, reason: { text: /spoofing/ } }, 'a trusted reference does not open it')
     around.held = ''
     gate.look()
     t.equal(gate.open, true)
@@ -384,18 +399,18 @@ t.test('whether the gate is open, by the mode of the receiver and who judges', a
     ['listening', '', '', '', ''],
   ] as const) {
     const { around, gate, trusted: reference, right, wrong } = gateOf(mode)
-    const seen = [gate.reason]
+    const seen = [gate.reason?.text ?? '']
     t.equal(gate.announces, mode !== 'listening')
     t.equal(gate.fits(right), false, 'without a judge nobody knows')
     around.isJudged = true
     gate.look()
-    seen.push(gate.reason)
+    seen.push(gate.reason?.text ?? '')
     const judge = gate.judge()
-    judge.hold('moved')
-    seen.push(gate.reason)
+    judge.hold(because('moved'))
+    seen.push(gate.reason?.text ?? '')
     t.equal(gate.fits(right), false)
     judge.trust(reference)
-    seen.push(gate.reason)
+    seen.push(gate.reason?.text ?? '')
     t.same(seen, [alone, judged, held, trusted], mode)
     t.same([gate.fits(right), gate.fits(wrong)], [true, mode === 'listening'])
     t.equal(gate.open, true)
@@ -417,14 +432,14 @@ t.test('positions in turn are two contradictions within a minute; a minute apart
     judge.trust(trusted)
     t.equal(gate.open, true)
     t.equal(gate.admit(wrong), false)
-    t.match(gate.reason, reason, `${apart_ms} ms apart`)
+    t.match(gate.reason?.text, reason, `${apart_ms} ms apart`)
     judge.trust(trusted)
     t.equal(gate.open, apart_ms === 60_000)
     await clock.advance(40_000)
     t.equal(gate.admit(wrong), false, 'counted while it is closed, too')
     judge.trust(trusted)
     await clock.advance(59_999)
-    t.match(gate.reason, /in turn/)
+    t.match(gate.reason?.text, /in turn/)
     await clock.advance(1)
     t.equal(gate.open, true, 'a minute after the last one')
   }
@@ -439,17 +454,17 @@ t.test('what the gate tells: each change once, with how it was before', async (t
   gate.look()
   t.same(since(), ['closed > open'])
   const judge = gate.judge()
-  judge.hold('moved')
-  judge.hold('moved')
+  judge.hold(because('moved'))
+  judge.hold(because('moved'))
   t.same(since(), ['open > closed the reference is not verified yet', 'closed > closed moved'])
   t.equal(gate.heldReason, undefined, 'for the gate after this one, while the judge is away')
   judge.leave('reload')
-  t.equal(gate.heldReason, 'moved')
+  t.equal(gate.heldReason?.text, 'moved')
   gate.judge().trust(trusted)
   t.equal(gate.heldReason, undefined)
   t.same(since(), ['closed > open'])
   const other = gateOf()
-  other.gate.resume('moved')
+  other.gate.resume(because('moved'))
   t.same(other.told, ['closed > open', 'open > closed moved'])
   await other.clock.advance(10_000)
   t.same(other.told.slice(2), ['closed > closed no plugin verifies the reference'])
@@ -457,7 +472,7 @@ t.test('what the gate tells: each change once, with how it was before', async (t
   const last = gate.judge()
   last.trust(trusted)
   last.leave('remove')
-  t.equal(gate.reason, 'no plugin verifies the reference')
+  t.equal(gate.reason?.text, 'no plugin verifies the reference')
   t.equal(clock.pending, 0)
 })
 
@@ -466,9 +481,9 @@ t.test('a judge that was replaced has no say', async (t) => {
   const former = gate.judge()
   const judge = gate.judge()
   former.trust({ arp: here })
-  t.match(stream, { open: false, reason: 'the reference is not verified yet' })
+  t.match(stream, { open: false, reason: { text: 'the reference is not verified yet' } })
   judge.trust({ arp: here })
-  former.hold('moved')
+  former.hold(because('moved'))
   t.equal(stream.open, true)
   former.leave('remove')
   former.leave('reload')
@@ -483,7 +498,7 @@ t.test('a judge that was replaced has no say', async (t) => {
 
 t.test('a judge that comes back ends the wait for it; a shutdown closes without a word', async (t) => {
   const { stream, gate, clock, station } = await setUp(t)
-  const states: { open: boolean; reason: string }[] = []
+  const states: { open: boolean; reason: GateReason | undefined }[] = []
   gate.judge().trust({ arp: here })
   gate.judge().leave('reload')
   gate.judge()
@@ -497,7 +512,7 @@ t.test('a judge that comes back ends the wait for it; a shutdown closes without 
   stream.onState((state) => states.push(state))
   const lines = station.lines.length
   judge.leave('shutdown')
-  t.match(stream, { open: false, reason: 'no plugin verifies the reference' })
+  t.match(stream, { open: false, reason: { text: 'no plugin verifies the reference' } })
   t.same(states, [])
   t.equal(station.lines.length, lines)
 })
@@ -719,6 +734,7 @@ t.test('K21: a frame costs no look at the plugins, and one at most at the mode',
       return false
     },
     after: () => () => {},
+    text,
     changed: () => {},
   })
   const frame: RtcmFrame = { type: 1074, bytes: msmFrame(1074, 1, true), arrival_ms: 0 }
@@ -933,7 +949,7 @@ t.test('the antenna that is entered', async (t) => {
       ['phase-centre', 'ADVNULLANTENNA', ''],
       ['arp', entered['gnss-antenna-descriptor'], entered['gnss-antenna-serial']],
     ] as const) {
-      judge.hold('another reference')
+      judge.hold(because('another reference'))
       judge.trust({ arp: here, stationId: 7, point })
       receiver.emit(arpFrame(here, 7))
       const named = rover.frames.findLast(({ type }) => type === 1033)
@@ -953,7 +969,7 @@ t.test('the antenna that is entered', async (t) => {
       ['three words here', 'three words here'],
     ] as const) {
       t.match(await set(station, { 'gnss-antenna-descriptor': typed }), { result: 'ok' })
-      judge.hold('another antenna')
+      judge.hold(because('another antenna'))
       judge.trust({ arp: here, stationId: 7, point: 'arp' })
       receiver.emit(arpFrame(here, 7))
       for (const type of [1008, 1033]) {

@@ -84,7 +84,7 @@ export class SelfTest {
     const { services, clock } = this.#ctx
     const stream = services.find(rtcmStream)
     if (!stream) return undefined
-    const status = services.find(procedureStatus)?.status ?? (stream.open ? 'fixed' : stream.reason)
+    const status = services.find(procedureStatus)?.status ?? stream.reason?.text ?? 'fixed'
     const sent_ms = stream
       .reference()
       .flatMap(({ type, arrival_ms }) => (type === 1005 || type === 1006 ? [arrival_ms] : []))

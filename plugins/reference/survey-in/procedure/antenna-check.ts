@@ -13,7 +13,7 @@ import {
 import { placeOf } from '../reference/override.js'
 import type { ProcedureDeps } from './deps.js'
 import { type Event, isPlaced, type State } from './table.js'
-import { correctionsValues, heldValues, movedText, movedValues } from './texts.js'
+import { correctionsValues, gateReason, heldValues, movedText, movedValues } from './texts.js'
 
 export class AntennaCheck {
   readonly #deps: ProcedureDeps
@@ -109,8 +109,8 @@ export class AntennaCheck {
 
   /** Held at once; announced when it is durable: a restart in between must not forget it. */
   #suspect(evidence: MoveEvidence): void {
-    const { integrity, judge } = this.#deps
-    judge.hold(movedText(undefined, evidence.text))
+    const { ctx, integrity, judge } = this.#deps
+    judge.hold(gateReason(ctx.text, 'move-suspected', { evidence: evidence.text }))
     this.#isSuspecting = true
     void integrity.suspect(evidence).then(() => {
       this.#isSuspecting = false

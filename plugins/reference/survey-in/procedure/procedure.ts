@@ -31,7 +31,7 @@ import {
   states,
   wishes,
 } from './table.js'
-import { anotherAdvice, checkedFirst, holdReason, isStillWrong, isWrongBase } from './texts.js'
+import { anotherAdvice, gateReason, holdReason, isStillWrong, isWrongBase } from './texts.js'
 
 /** State handed over to the next instance on a reload. */
 export const ProcedureSnapshot = Type.Object({
@@ -111,7 +111,7 @@ export class Procedure {
     const { on } = ctx
     if (before) this.#resume(before)
     // The gate kept the verdict of the previous instance, which is not valid when the receiver was lost meanwhile.
-    if (this.#state === 'offline') judge.hold(checkedFirst)
+    if (this.#state === 'offline') judge.hold(gateReason(ctx.text, 'checked-first'))
     if (this.#state !== 'fixed') integrity.leave()
     on(receiver.onRtcm, (frame) => this.#heardRtcm(frame))
     on(receiver.onFix, (fix) => this.#heardFix(fix))
@@ -343,10 +343,11 @@ export class Procedure {
   }
 
   #hold(event: Event): void {
-    const { judge, reports } = this.#deps
+    const { ctx, judge, reports } = this.#deps
     const { base } = this.#receiver
     if (!isStillWrong(event)) base.difference = ''
-    judge.hold(holdReason(event, this.#antenna.evidenceOf(event), base))
+    const { difference, trouble } = base
+    judge.hold(holdReason(ctx.text, event, { evidence: this.#antenna.evidenceOf(event), difference, trouble }))
     // A fault that was reported stands until the base is trusted, or a rover.
     if (isWrongBase(event) && !reports.stands('gnss-fault'))
       reports.while('gnss-fault', { reason: base.trouble, again: true })

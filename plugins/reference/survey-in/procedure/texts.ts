@@ -1,6 +1,7 @@
 /** For people: the values of the standing errors, reasons for a closed gate, and advice. */
 import { moveValues, roundTo } from 'rtk-base/gnss'
-import type { AntennaMove, ErrorValues, PositionComparison } from 'rtk-base/services'
+import type { PluginContext } from 'rtk-base/plugin'
+import type { AntennaMove, ErrorValues, GateReason, PositionComparison } from 'rtk-base/services'
 import type { Reference } from '../reference/reference.js'
 import type { SurveyEnd } from '../survey/survey-run.js'
 import { type Event, type State, states } from './table.js'
@@ -102,24 +103,26 @@ export const isWrongBase = (event: Event): boolean => event === 'wrong 1005' || 
 export const isStillWrong = (event: Event): boolean =>
   isWrongBase(event) || event === 'not accepted' || event === 'not our base' || event === 'cannot be verified'
 
-export const checkedFirst = 'the reference is checked first'
-
-const notAvailable = 'the receiver is not available'
-const reasons: Partial<Record<Event, string>> = {
-  'port gone': notAvailable,
-  'receiver silent': notAvailable,
-  'receiver restarted': 'the receiver restarted: its reference is checked again',
-  'still our base': 'the output of the receiver is verified first',
-  'reference changed': 'another reference was chosen: it is checked first',
-  'output changed': 'the receiver gets another station ID or other RTCM messages',
-  'constellations changed': 'the receiver starts with other constellations',
-  'survey over': 'the survey-in has ended: the reference is checked first',
-  'survey failed': 'the survey-in failed, and there is no other reference',
-  'survey asked for': 'a survey-in was started',
-  'agreed for 10 min': 'the antenna is back: the reference is checked first',
-  'position confirmed': 'a person confirmed the position: it is checked first',
-  'observations stopped': 'the receiver sent no observations: its reference is rechecked',
-  '1005 stopped': 'the receiver sends no 1005',
+/** Codes of reasons for a closed gate; the other events show the fault of the base. */
+const holdCodes: Partial<Record<Event, string>> = {
+  'port gone': 'not-available',
+  'receiver silent': 'not-available',
+  'receiver restarted': 'receiver-restarted',
+  'still our base': 'output-verified-first',
+  'reference changed': 'other-reference-chosen',
+  'output changed': 'output-changed',
+  'constellations changed': 'constellations-changed',
+  'survey over': 'survey-over',
+  'survey failed': 'survey-failed',
+  'survey asked for': 'survey-started',
+  'agreed for 10 min': 'antenna-back',
+  'position confirmed': 'position-confirmed',
+  'observations stopped': 'observations-stopped',
+  '1005 stopped': 'reference-stopped',
+  'not our base': 'checked-first',
+  'cannot be verified': 'checked-first',
+  'move suspected': 'move-suspected',
+  'antenna unknown': 'antenna-unknown',
 }
 
 /**
@@ -127,11 +130,18 @@ const reasons: Partial<Record<Event, string>> = {
  * @param evidence that the antenna was moved, or may have been
  * @param base its fault, and how its newest 1005 differs from the reference
  */
-export function holdReason(event: Event, evidence: string, base: { trouble: string; difference: string }): string {
-  const { trouble, difference } = base
-  if (event === 'move suspected') return movedText(undefined, evidence)
-  if (event === 'antenna unknown') return `${evidence}: the reference is checked again`
-  if (event === 'not our base' || event === 'cannot be verified')
-    return difference ? `${difference}; ${checkedFirst}` : checkedFirst
-  return reasons[event] ?? trouble
+export function holdReason(
+  text: PluginContext['text'],
+  event: Event,
+  { evidence, difference, trouble }: { evidence: string; difference: string; trouble: string },
+): GateReason {
+  const code = holdCodes[event] ?? 'base-fault'
+  const given = { 'checked-first': { difference }, 'move-suspected': { evidence }, 'antenna-unknown': { evidence } }
+  return gateReason(text, code, code === 'base-fault' ? { trouble } : given[code as keyof typeof given])
 }
+
+/** A reason for a closed gate. */
+export const gateReason = (text: PluginContext['text'], code: string, values?: ErrorValues): GateReason => ({
+  ...{ code, values },
+  text: text(`gate.${code}`, values),
+})

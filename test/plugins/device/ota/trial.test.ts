@@ -539,7 +539,13 @@ function surroundings() {
       ctx.services.provide(
         rtcmStream,
         partOf(rtcmStream, {
-          ...{ open: true, reason: '', onEpoch: epochs.on as never, onState: states.on as never, onFlow: flow.on },
+          ...{
+            open: true,
+            reason: undefined,
+            onEpoch: epochs.on as never,
+            onState: states.on as never,
+            onFlow: flow.on,
+          },
           get flows() {
             return edges.flows
           },

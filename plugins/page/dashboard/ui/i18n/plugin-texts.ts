@@ -1,6 +1,6 @@
 /** Texts of the plugins in the language of the reader, by key and values. Without one, the plugin's English is shown. */
 
-import { sentence, speaker } from '../../../../../runtime/lib/page/ui/spoken.js'
+import { said, sentence, speaker } from '../../../../../runtime/lib/page/ui/spoken.js'
 import type { StationError, Values, Verdict } from '../../../../../runtime/lib/page/ui/station/document.js'
 import { codesWithText } from '../../../../../runtime/platform/texts/text-of.js'
 import { isMoved } from '../model/moved.js'
@@ -32,6 +32,10 @@ export function errorText({ code, text, values }: StationError): string {
   if (found === undefined) return sentence(text)
   return [found, errorPart(code, values, '.advice') ?? ''].filter(Boolean).map(sentence).join(' ')
 }
+
+/** @param values with the key of the reason */
+export const reasonText = (english: string, values: Values = {}): string =>
+  said(textFor(String(values.reason_key), values) ?? english)
 
 /** A move without its advice, which buttons give. */
 export const movedText = ({ code, values }: StationError, verdict: Verdict | undefined): string =>

@@ -5,7 +5,7 @@ import { DataTable } from '../../../../../runtime/lib/page/ui/parts/data-table.j
 import { useLoaded, Waiting } from '../../../../../runtime/lib/page/ui/parts/loaded.js'
 import { textAt } from '../../../../../runtime/lib/page/ui/station/document.js'
 import { duration, locale, t, word } from '../i18n/index.js'
-import { adviceText, said } from '../i18n/plugin-texts.js'
+import { adviceText, reasonText } from '../i18n/plugin-texts.js'
 import { type ProcedureReport, type Transition, transitionsOf, waysOut } from '../model/gnss/procedure.js'
 import { WhyForm } from '../parts/forms/why-form.js'
 import { ProcedureDiagram } from '../parts/plots/procedure-diagram.js'
@@ -103,8 +103,9 @@ const clockOf = (time_ms: number) =>
     time_ms,
   )
 
-function transitionText({ what, text }: Transition): string {
+function transitionText({ what, text, values }: Transition): string {
   if (what === 'procedure') return t('procedure.became', { name: word('procedure.name', text) })
-  if (what === 'gate') return text === '' ? t('procedure.opened') : t('procedure.closed', { why: said(text) })
+  if (what === 'gate')
+    return text === '' ? t('procedure.opened') : t('procedure.closed', { why: reasonText(text, values) })
   return t(what === 'run' ? 'procedure.started' : 'procedure.stopped')
 }

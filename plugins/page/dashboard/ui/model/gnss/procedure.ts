@@ -1,5 +1,7 @@
 /** The procedure as a diagram, and its entries in the flight record. Pure. */
 
+import type { Values } from '../../../../../../runtime/lib/page/ui/station/document.js'
+
 export interface ProcedureReport {
   readonly state: string
   readonly since: number
@@ -93,13 +95,15 @@ export interface Transition {
   readonly t: number
   readonly what: 'procedure' | 'gate' | 'run' | 'stop'
   readonly text: string
+  /** Of a closed gate: its reason, with code and values. */
+  readonly values?: Values
 }
 
 interface RecordLine {
   t?: number
   run?: { version?: string; text?: string }
   stop?: unknown
-  set?: Record<string, Record<string, unknown> | null>
+  set?: Record<string, Values | null>
 }
 
 /** The lines of `GET /record` that are about the procedure and the gate, newest first. */
@@ -114,7 +118,7 @@ export function transitionsOf(lines: string, most: number): readonly Transition[
     const status = set?.procedure?.status
     if (typeof status === 'string') found.push({ t, what: 'procedure', text: status })
     const gate = set?.gate
-    if (gate) found.push({ t, what: 'gate', text: gate.open === true ? '' : String(gate.reason ?? '') })
+    if (gate) found.push({ t, what: 'gate', text: gate.open === true ? '' : String(gate.reason ?? ''), values: gate })
   }
   return found.slice(-most).reverse()
 }
