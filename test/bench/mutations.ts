@@ -57,7 +57,7 @@ export const benchMutations: readonly BenchMutation[] = [
   },
   {
     part: 'http',
-    file: 'plugins/page/http-api/index.ts',
+    file: 'plugins/page/http-api/readings.ts',
     before: 'return reply.type(json).send(bytesOf(',
     after: 'return reply.code(Math.random() < 0.02 ? 500 : 200).type(json).send(bytesOf(',
   },

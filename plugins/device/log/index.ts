@@ -1,12 +1,11 @@
-import { badValue, definePlugin } from 'rtk-base/plugin'
-import { content } from 'rtk-base/schemas'
+import { definePlugin } from 'rtk-base/plugin'
 import { device, logs, metrics, type RunEnd, station } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { LogFiles } from './files.js'
 import { LogKeeper } from './keeper.js'
 import { levelForm, setLevel } from './levels.js'
 import { LogRing } from './ring.js'
-import { parsed, textOf } from './text.js'
+import { addSavedLogs } from './saved-logs.js'
 
 const Options = Type.Object(
   {
@@ -92,33 +91,7 @@ export default definePlugin({
       },
     })
 
-    ctx.http.route({
-      method: 'GET',
-      url: '/get-log-saved',
-      schema: {
-        summary: 'The saved logs. `?tail=n`: only the last n lines. `Accept: application/x-ndjson`: as JSON lines',
-        parameters: [
-          {
-            name: 'tail',
-            in: 'query',
-            schema: { type: 'integer', minimum: 0, maximum: 999_999 },
-            description: 'Lines',
-          },
-        ],
-        response: {
-          200: { content: { ...content('text/plain').content, ...content('application/x-ndjson').content } },
-        },
-      },
-      // Logs may contain confidential data.
-      config: { role: 'operator' },
-      handler: async (request, reply) => {
-        const lines = files.read().slice(-tailOf(request.query))
-        if (/\bapplication\/(x-ndjson|json|jsonl)\b/.test(request.headers.accept ?? '')) {
-          return reply.type('application/x-ndjson').send(lines.map((line) => `${line}\n`).join(''))
-        }
-        return reply.type('text/plain; charset=utf-8').send(lines.map((line) => `${textOf(parsed(line))}\n`).join(''))
-      },
-    })
+    addSavedLogs(ctx, files)
     return { keeper, period }
   },
 
@@ -144,12 +117,3 @@ export default definePlugin({
     return { 'log.jsonl': lines.map((line) => `${line}\n`).join('') }
   },
 })
-
-/** Lines from the end; `?tail=n`. @throws bad value */
-function tailOf(query: unknown): number {
-  const { tail } = query as { tail?: unknown }
-  if (tail === undefined) return Number.POSITIVE_INFINITY
-  if (typeof tail !== 'string' || !/^\d{1,6}$/.test(tail)) throw badValue('tail=<number of lines>')
-  // `slice(-0)` would be everything.
-  return Math.max(1, Number(tail))
-}

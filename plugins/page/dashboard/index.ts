@@ -1,15 +1,14 @@
 import { networkInterfaces } from 'node:os'
 import { Pages, tileOrigin, tilesFault } from 'rtk-base/page'
 import { definePlugin } from 'rtk-base/plugin'
-import { content } from 'rtk-base/schemas'
 import { device, logs, pluginTexts, procedureStatus, station, stationPage } from 'rtk-base/services'
 import { Type } from 'typebox'
-import { pageAddresses, qrLines, qrPath } from './address/page-addresses.js'
+import { pageAddresses, qrLines } from './address/page-addresses.js'
 import { EventHub } from './events/hub.js'
 import { FigureRecorder } from './history/recorder.js'
 import { SurveyCurve, surveyFactsOf } from './history/survey-curve.js'
 import { Panels } from './panels.js'
-import { Addresses, EventsQuery, Series, SeriesQuery, SkyCells, wantedSeries, wantedTopics } from './query.js'
+import { addRoutes } from './routes.js'
 import { addTexts } from './texts.js'
 import client from './ui/main.tsx?client'
 
@@ -91,54 +90,7 @@ export default definePlugin({
       { onTerminal: true },
     )
 
-    ctx.http.route({
-      method: 'GET',
-      url: '/events',
-      schema: {
-        summary:
-          'Server-sent events with JSON data: hello once, document and satellites each second, curve and point of a survey-in, log, panels, texts',
-        querystring: EventsQuery,
-        response: { 200: content('text/event-stream') },
-      },
-      handler: (request, reply) => {
-        const reader = request.role === 'operator' ? 'operator' : 'viewer'
-        const acceptsGzip = /\bgzip\b/.test(request.headers['accept-encoding'] ?? '')
-        const topics = new Set(wantedTopics(request.query))
-        // As for `GET /get-log-saved`: logs may contain confidential data.
-        if (reader === 'viewer') topics.delete('log')
-        const { stream } = hub.open({ address: request.ip, reader, acceptsGzip, topics })
-        if (acceptsGzip) reply.header('content-encoding', 'gzip')
-        return reply
-          .type('text/event-stream')
-          .header('cache-control', 'no-store')
-          .header('vary', 'accept-encoding')
-          .send(stream)
-      },
-    })
-    ctx.http.route({
-      method: 'GET',
-      url: '/addresses',
-      schema: {
-        summary: 'Addresses of the page in the local network, as text and as QR code',
-        response: { 200: Addresses },
-      },
-      handler: async () => addresses().map((address) => ({ ...address, ...qrPath(address.url) })),
-    })
-    ctx.http.route({
-      method: 'GET',
-      url: '/history',
-      schema: { summary: 'Metrics of the last 24 h', querystring: SeriesQuery, response: { 200: Series } },
-      handler: async (request) => {
-        const { names, step } = wantedSeries(request.query)
-        return recorder.series(names, step)
-      },
-    })
-    ctx.http.route({
-      method: 'GET',
-      url: '/history/sky',
-      schema: { summary: 'Mean C/N0 by direction', response: { 200: SkyCells } },
-      handler: async () => ({ cells: recorder.shading.cells() }),
-    })
+    addRoutes(ctx, { hub, recorder, addresses })
     return { recorder, survey, hub }
   },
 

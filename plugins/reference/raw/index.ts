@@ -6,6 +6,7 @@ import { AntennaTable, antennaIn, largestTable_bytes } from './antennas.js'
 import { Archive } from './archive.js'
 import { folderOn } from './bounds.js'
 import { ownAntenna, stationFacts } from './facts.js'
+import { Options } from './options.js'
 import { RawPush } from './push.js'
 import { pushSettings } from './push-settings.js'
 import { RawRecorder } from './recorder.js'
@@ -22,41 +23,7 @@ export default definePlugin({
   api: '^1.0.0',
   needs: [device, station],
   provides: [rawData],
-  options: Type.Object(
-    {
-      size_mb: Type.Integer({ default: 1024, minimum: 16, maximum: 1_048_576, description: 'Maximum disk usage' }),
-      days: Type.Integer({ default: 30, minimum: 1, maximum: 3_650, description: 'Older files are deleted' }),
-      free_mb: Type.Optional(
-        Type.Integer({
-          minimum: 8,
-          maximum: 1_048_576,
-          description: 'Left free on the disk. Without it: 256, or a quarter of a disk of less than 1 GB',
-        }),
-      ),
-      disk: Type.String({
-        default: '',
-        description: 'Mount point of another disk for the files, such as a USB stick. Empty: the data folder',
-      }),
-      push_ca: Type.String({
-        default: '',
-        maxLength: 65_536,
-        description: 'An authority that the push trusts beside the public ones: PEM text, or the path of a PEM file',
-      }),
-      push_kbit_s: Type.Integer({
-        default: 512,
-        minimum: 16,
-        maximum: 1_000_000,
-        description: 'Limit of the push, kbit/s',
-      }),
-      push_late_h: Type.Integer({
-        default: 24,
-        minimum: 1,
-        maximum: 8_760,
-        description: 'Hours after which raw data that is not pushed is reported as an error',
-      }),
-    },
-    { additionalProperties: false },
-  ),
+  options: Options,
 
   setup(ctx, { size_mb = 1024, days = 30, free_mb, disk = '', push_ca = '', push_kbit_s = 512, push_late_h = 24 }) {
     const isOn = ctx.config.define('raw-en', Type.Integer({ minimum: 0, maximum: 1 }), {
