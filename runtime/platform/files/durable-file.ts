@@ -5,9 +5,12 @@ import { disk, type FileSystem } from './disk.js'
 /** The code of a system error, such as ENOSPC; '' of anything else. */
 export const systemCode = (error: unknown): string => (error as { code?: string } | undefined)?.code ?? ''
 
-/** A file is where a folder is needed: the error is ENOTDIR, or one of its causes is. */
-export const isFileInWay = (error: unknown): boolean =>
-  error instanceof Error && (systemCode(error) === 'ENOTDIR' || isFileInWay(error.cause))
+/** The error, or one of its causes, has one of the codes. */
+export const hasSystemCode = (error: unknown, codes: readonly string[]): boolean =>
+  error instanceof Error && (codes.includes(systemCode(error)) || hasSystemCode(error.cause, codes))
+
+/** A file is where a folder is needed. */
+export const isFileInWay = (error: unknown): boolean => hasSystemCode(error, ['ENOTDIR'])
 
 /** Remedy for a file that could not be written. @param where the file or its folder */
 export function diskRemedy(error: unknown, where: string): string {

@@ -1,3 +1,4 @@
+import { hasSystemCode } from 'rtk-base/files'
 import { type PluginContext, RtkError } from 'rtk-base/plugin'
 import { routerErrors } from 'rtk-base/services'
 import { anySignal } from 'rtk-base/time'
@@ -87,7 +88,7 @@ function routerFailure(error: unknown, place: string): unknown {
     case 'RTK_ERR_FETCH_CERTIFICATE':
       return new RtkError(routerErrors.RTK_ERR_ROUTER_CERTIFICATE, message, { cause: error })
     case 'RTK_ERR_FETCH_ANSWER':
-      if (isCutOff(error)) return new BrokenOff(place, error)
+      if (hasSystemCode(error, cutOff)) return new BrokenOff(place, error)
       return new RtkError(routerErrors.RTK_ERR_ROUTER_ANSWER, message, { cause: error })
     case 'RTK_ERR_ABORTED':
       return error
@@ -97,9 +98,4 @@ function routerFailure(error: unknown, place: string): unknown {
 }
 
 /** Codes of Node and of its HTTP client for a connection that the other side ended. */
-const cutOff: readonly unknown[] = ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']
-
-function isCutOff(error: unknown): boolean {
-  if (!(error instanceof Error)) return false
-  return cutOff.includes((error as { code?: unknown }).code) || isCutOff(error.cause)
-}
+const cutOff = ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']
