@@ -1,7 +1,7 @@
-/** The modem's readings as plain facts; gsm objects, gsmctl and REST each format them differently. */
-
+/** The modem's readings as plain facts; gsm objects, gsmctl and REST each have their own names and forms of them. */
+import type { Device } from '../device/device.js'
 import type { Modem } from './modem.js'
-import { registrationTexts, technologies } from './operators.js'
+import { pinStates, registrationTexts, technologies } from './operators.js'
 
 export interface Signal {
   rssi: number
@@ -39,10 +39,34 @@ export function registrationOf(modem: Modem) {
     cellId: registered ? '18B4D0F' : '',
   }
 }
-export type RegistrationFacts = ReturnType<typeof registrationOf>
+
+/** Facts of every dialect. Undefined: not available, which each dialect shows in its own way. */
+export function factsOf({ modem, identity }: Device) {
+  const { cellId, operator, registered, technology } = registrationOf(modem)
+  const { connected, sim, temperature_dC, traffic } = modem
+  const signal: Partial<Signal> = signalOf(modem) ?? {}
+  const isReady = sim.state === 'ready'
+  return {
+    imei: identity.imei,
+    serial: identity.serial,
+    imsi: isReady ? sim.imsi : undefined,
+    iccid: isReady ? sim.iccid : undefined,
+    pin: pinStates[sim.state].text,
+    operator: operator?.name,
+    plmn: operator?.plmn,
+    netMode: registered ? technology.netMode : undefined,
+    cell: cellId === '' ? undefined : decimalCell(cellId),
+    attached: registered ? 'Attached' : 'Detached',
+    connection: connected ? 'Connected' : 'Disconnected',
+    temperature: temperature_dC,
+    ...traffic,
+    ...signal,
+  }
+}
+export type Facts = ReturnType<typeof factsOf>
 
 /** A cell ID as decimal number, which REST and gsmctl show. */
-export const decimalCell = (hex: string) => (hex === '' ? '' : String(Number.parseInt(hex, 16)))
+const decimalCell = (hex: string) => String(Number.parseInt(hex, 16))
 
 export const hardware = {
   legacy: { manuf: 'Quectel', model: 'EC25', firmware: 'EC25EFAR06A05M4G', usbId: '1-1.4' },

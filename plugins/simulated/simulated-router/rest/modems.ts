@@ -1,24 +1,24 @@
 import type { Device } from '../device/device.js'
 import { runAt } from '../mobile/at.js'
 import { operatorStates, pinStates } from '../mobile/operators.js'
-import { decimalCell, hardware, registrationOf, scanOf, signalOf } from '../mobile/readings.js'
+import { factsOf, hardware, registrationOf, scanOf } from '../mobile/readings.js'
 import { type Endpoint, failure, type RestAnswer, success } from './answer.js'
 
-const text = (value: number | undefined) => (value === undefined ? 'N/A' : String(value))
+const notAvailable = 'N/A'
+const text = (value: number | undefined) => (value === undefined ? notAvailable : String(value))
 
 function statusOf(device: Device) {
-  const { modem, identity } = device
+  const { modem } = device
   const { model, firmware, usbId } = hardware.current
   const own = { id: usbId, name: 'Internal modem' }
   if (!modem.online) return { ...own, offline: '1', blocked: '0' }
-  const { operator, status, status_id, technology, tac, cellId } = registrationOf(modem)
-  const { rssi, rsrp, rsrq, sinr, rscp, ecio } = signalOf(modem) ?? {}
+  const { operator, status, status_id, tac } = registrationOf(modem)
+  const facts = factsOf(device)
+  const { netMode = notAvailable, operator: provider = notAvailable, cell = notAvailable } = facts
   const pin = pinStates[modem.sim.state]
-  const ready = modem.sim.state === 'ready'
-  const { sent, received } = modem.traffic
   return {
     ...own,
-    imei: identity.imei,
+    imei: facts.imei,
     model,
     version: firmware,
     index: 1,
@@ -27,36 +27,36 @@ function statusOf(device: Device) {
     primary: true,
     operators_scan: modem.operatorControl,
     service_modes: { '3G': ['WCDMA_900', 'WCDMA_2100'], '4G': ['LTE_B3', 'LTE_B7', 'LTE_B20'] },
-    conntype: operator ? technology.netMode : 'N/A',
-    ntype: operator ? technology.netMode : 'N/A',
+    conntype: netMode,
+    ntype: netMode,
     simstate: pin.sim,
     simstate_id: modem.sim.state === 'absent' ? 1 : 0,
     pinstate: pin.text,
     pinstate_id: pin.id,
     pinleft: 3,
-    state: modem.connected ? 'Connected' : 'Disconnected',
+    state: facts.connection,
     state_id: modem.connected ? 0 : 1,
     data_off: modem.dataOff,
     netstate: status,
     netstate_id: status_id,
-    txbytes: sent,
-    rxbytes: received,
+    txbytes: facts.sent,
+    rxbytes: facts.received,
     active_sim: 1,
-    signal: rssi ?? 'N/A',
+    signal: facts.rssi ?? notAvailable,
     // Both names of the field were seen.
-    [device.firmware.minor < 10 ? 'oper' : 'operator']: operator?.name ?? 'N/A',
-    provider: operator?.name ?? 'N/A',
-    imsi: ready ? modem.sim.imsi : 'N/A',
-    iccid: ready ? modem.sim.iccid : 'N/A',
-    cellid: decimalCell(cellId) || 'N/A',
-    rscp: text(rscp),
-    ecio: text(ecio),
-    rsrp: text(rsrp),
-    rsrq: text(rsrq),
-    sinr: text(sinr),
+    [device.firmware.minor < 10 ? 'oper' : 'operator']: provider,
+    provider,
+    imsi: facts.imsi ?? notAvailable,
+    iccid: facts.iccid ?? notAvailable,
+    cellid: cell,
+    rscp: text(facts.rscp),
+    ecio: text(facts.ecio),
+    rsrp: text(facts.rsrp),
+    rsrq: text(facts.rsrq),
+    sinr: text(facts.sinr),
     volte: false,
     ca_signal: [],
-    temperature: modem.temperature_dC ?? 'N/A',
+    temperature: facts.temperature ?? notAvailable,
     mobile_stage: modem.connected ? 19 : operator ? 14 : 7,
     is_busy: modem.scanning ? 1 : 0,
     cell_info: operator
@@ -64,7 +64,7 @@ function statusOf(device: Device) {
           {
             mcc: operator.plmn.slice(0, 3),
             mnc: operator.plmn.slice(3),
-            cellid: decimalCell(cellId),
+            cellid: cell,
             ue_state: '3',
             tac,
           },

@@ -2,38 +2,32 @@
 import type { Device } from '../device/device.js'
 import { runAt } from '../mobile/at.js'
 import { pinStates } from '../mobile/operators.js'
-import { decimalCell, hardware, registrationOf, signalOf } from '../mobile/readings.js'
+import { type Facts, factsOf, hardware, registrationOf, signalOf } from '../mobile/readings.js'
 import { type Result, result } from './result.js'
 
-type Flag = (device: Device) => string
+/** A fact by its name, or what prints it. */
+type Flag = keyof Facts | ((device: Device) => string)
 
 const notAvailable = 'N/A'
-const module = ({ firmware }: Device) => (firmware.legacy ? hardware.legacy : hardware.current)
-const fromSim =
-  (read: Flag): Flag =>
-  (device) =>
-    device.modem.sim.state === 'ready' ? read(device) : notAvailable
+const moduleOf = ({ firmware }: Device) => (firmware.legacy ? hardware.legacy : hardware.current)
 
 const shared: Record<string, Flag> = {
-  i: ({ identity }) => identity.imei,
-  m: (device) => module(device).model,
-  w: (device) => module(device).manuf,
-  y: (device) => module(device).firmware,
-  x: fromSim(({ modem }) => modem.sim.imsi),
-  J: fromSim(({ modem }) => modem.sim.iccid),
-  o: ({ modem }) => registrationOf(modem).operator?.name ?? notAvailable,
-  f: ({ modem }) => registrationOf(modem).operator?.plmn ?? notAvailable,
-  t: ({ modem }) => {
-    const { registered, technology } = registrationOf(modem)
-    return registered ? technology.netMode : notAvailable
-  },
-  C: ({ modem }) => decimalCell(registrationOf(modem).cellId) || notAvailable,
-  j: ({ modem }) => (modem.connected ? 'Connected' : 'Disconnected'),
-  P: ({ modem }) => (registrationOf(modem).registered ? 'Attached' : 'Detached'),
-  c: ({ modem }) => (modem.temperature_dC === undefined ? notAvailable : String(modem.temperature_dC)),
-  u: ({ modem }) => pinStates[modem.sim.state].text,
+  i: 'imei',
+  m: (device) => moduleOf(device).model,
+  w: (device) => moduleOf(device).manuf,
+  y: (device) => moduleOf(device).firmware,
+  x: 'imsi',
+  J: 'iccid',
+  o: 'operator',
+  f: 'plmn',
+  t: 'netMode',
+  C: 'cell',
+  j: 'connection',
+  P: 'attached',
+  c: 'temperature',
+  u: 'pin',
   T: () => '1',
-  a: ({ identity }) => identity.serial,
+  a: 'serial',
 }
 
 const legacy: Record<string, Flag> = {
@@ -43,11 +37,11 @@ const legacy: Record<string, Flag> = {
     return status_id === 1 ? 'registered (home)' : status_id === 5 ? 'registered (roaming)' : status.toLowerCase()
   },
   q: ({ modem }) => String(signalOf(modem)?.rssi ?? ''),
-  W: ({ modem }) => String(signalOf(modem)?.rsrp ?? notAvailable),
-  Z: ({ modem }) => String(signalOf(modem)?.sinr ?? notAvailable),
-  M: ({ modem }) => String(signalOf(modem)?.rsrq ?? notAvailable),
-  E: ({ modem }) => String(signalOf(modem)?.ecio ?? notAvailable),
-  X: ({ modem }) => String(signalOf(modem)?.rscp ?? notAvailable),
+  W: 'rsrp',
+  Z: 'sinr',
+  M: 'rsrq',
+  E: 'ecio',
+  X: 'rscp',
 }
 
 const current: Record<string, Flag> = {
@@ -87,5 +81,7 @@ export async function gsmctl(device: Device, args: readonly string[]): Promise<R
   const letters = /^-(\w+)$/.exec(first)?.[1] ?? ''
   if (letters === '' || ![...letters].every((letter) => Object.hasOwn(flags, letter))) return result(1, '', usage)
   if (modem.scanning) return result(1, '', 'Modem is busy\n')
-  return result(0, [...letters].map((letter) => `${flags[letter]?.(device)}\n`).join(''))
+  const facts = factsOf(device)
+  const shown = (flag: Flag = () => '') => (typeof flag === 'string' ? (facts[flag] ?? notAvailable) : flag(device))
+  return result(0, [...letters].map((letter) => `${shown(flags[letter])}\n`).join(''))
 }

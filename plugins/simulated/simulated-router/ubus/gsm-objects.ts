@@ -2,7 +2,7 @@
 import type { Device } from '../device/device.js'
 import { runAt } from '../mobile/at.js'
 import { modeIds, operatorStates, pinStates, type SelectionMode } from '../mobile/operators.js'
-import { hardware, registrationOf, scanOf, signalOf } from '../mobile/readings.js'
+import { factsOf, hardware, registrationOf, scanOf, signalOf } from '../mobile/readings.js'
 import { type Args, type Call, failed, type Method, type Objects, ok, type Reply, text, ubusStatus } from './object.js'
 
 /** The modem daemon reports a failure with status 0. */
@@ -38,9 +38,9 @@ function cellInfo({ modem }: Device) {
 }
 
 function info(device: Device) {
-  const { modem, identity } = device
+  const { modem } = device
+  const { imei, imsi = '', iccid = '', temperature } = factsOf(device)
   const { manuf, model, firmware, usbId } = hardware.current
-  const ready = modem.sim.state === 'ready'
   return {
     name: 'Internal modem',
     model,
@@ -59,11 +59,8 @@ function info(device: Device) {
     builtin: true,
     primary: true,
     cache: {
-      imei: identity.imei,
-      firmware,
-      imsi: ready ? modem.sim.imsi : '',
-      iccid: ready ? modem.sim.iccid : '',
-      ...(modem.temperature_dC === undefined ? {} : { temperature: modem.temperature_dC }),
+      ...{ imei, firmware, imsi, iccid },
+      ...(temperature !== undefined && { temperature }),
       cell_info: cellInfo(device),
     },
   }
