@@ -6,6 +6,7 @@ import { type Static, Type } from 'typebox'
 import { type AccuracyModel, EstimatorSnapshot, PositionEstimator } from './estimator.js'
 import { InitialisationSnapshot, Initialisations } from './initialisations.js'
 import type { Seen } from './plain-position.js'
+import { StepWatch } from './step-watch.js'
 
 /** The change parameters of a survey-in; read again each time. */
 export interface SurveyLimits {
@@ -69,8 +70,6 @@ export type SurveyCause =
 /** Rules of a corrected survey-in. */
 const held_s = 30
 const oldest_s = 10
-const step_m = 0.05
-const stepEpochs = 3
 const abort_s = 600
 /** The age of corrections that never came: the store cannot hold infinity. */
 export const never_s = 1e9
@@ -85,8 +84,6 @@ const untrusted_m = 1
 const awaited_s = 180
 /** Epochs of the mean before it is compared. */
 const comparedAfter = 10
-/** Weight of an epoch in the level that a step is seen against: a drift is followed, a jump is not. */
-const levelWeight = 0.1
 
 export interface SurveyOptions {
   model: AccuracyModel
@@ -106,8 +103,7 @@ export class SurveyRun {
   #last_ms: number | undefined
   #unusable_s = 0
   #fixedSince_ms: number | undefined
-  #level: Ecef | undefined
-  #steps: Ecef[] = []
+  #steps = new StepWatch()
   #lastFix = 'none'
   #rtcm = { age_s: 0, count: 0, remote: '', dist_m: 0 }
   #countAtStart: number | undefined
@@ -249,7 +245,7 @@ export class SurveyRun {
       total_s: this.#total_s,
       rtcm: { ...this.#rtcm },
       ...(estimator && { estimator }),
-      ...(this.#level && { level: { ...this.#level } }),
+      ...(this.#steps.level && { level: { ...this.#steps.level } }),
       ...(this.corrected && { initialisations: this.#initialisations.snapshot() }),
       ...(this.#plain && { plain: this.#plain }),
       ...(this.#trust === 'trusted' && { trusted: true as const }),
@@ -262,7 +258,7 @@ export class SurveyRun {
     run.#total_s = snapshot.total_s
     run.#rtcm = { ...snapshot.rtcm }
     if (snapshot.estimator) run.#estimator.restore(snapshot.estimator)
-    run.#level = snapshot.level
+    run.#steps = new StepWatch(snapshot.level)
     if (snapshot.initialisations) run.#initialisations.restore(snapshot.initialisations)
     run.#plain = snapshot.plain
     if (snapshot.trusted) run.#trust = 'trusted'
@@ -329,10 +325,12 @@ export class SurveyRun {
     if (fix.arrival_ms - this.#fixedSince_ms < held_s * 1000) return false
     if (this.#trust === 'rejected') return false
     if (this.#rtcm.age_s > this.#oldest_s || this.#rtcm.dist_m > farthest_m) return false
-    if (this.#level && distance(fix.position, this.#level) > step_m) return this.#stepped(fix)
-    this.#steps = []
-    this.#useFixed(fix)
-    if (this.#initialisations.settle(this.acc_m)) return false
+    const seen = this.#steps.see(fix.position)
+    if (seen === 'wild') return false
+    if (seen === 'near') {
+      this.#useFixed(fix)
+      if (this.#initialisations.settle(this.acc_m)) return false
+    }
     this.#startAgain(fix)
     return true
   }
@@ -342,20 +340,11 @@ export class SurveyRun {
     this.#initialisations.lost()
   }
 
-  /** A single wild epoch is dropped; a few in a row mean that the ambiguities were or are wrong. */
-  #stepped(fix: ReceiverFix): boolean {
-    this.#steps.push(fix.position)
-    if (this.#steps.length < stepEpochs) return false
-    this.#startAgain(fix)
-    return true
-  }
-
   #startAgain(fix: ReceiverFix): void {
     this.#estimator = new PositionEstimator(this.#model)
     this.#initialisations = new Initialisations()
     this.#elapsed_s = 0
-    this.#level = undefined
-    this.#steps = []
+    this.#steps = new StepWatch()
     this.restarts++
     this.#useFixed(fix)
   }
@@ -363,22 +352,12 @@ export class SurveyRun {
   #useFixed(fix: ReceiverFix): void {
     this.#use(fix)
     this.#initialisations.add(fix.position)
-    this.#follow(fix.position)
+    this.#steps.follow(fix.position)
   }
 
   #use(fix: ReceiverFix): void {
     this.#unusable_s = 0
     this.#estimator.add(fix.position, fix.acc_m, fix.arrival_ms / 1000)
-  }
-
-  #follow({ x, y, z }: Ecef): void {
-    const level = this.#level
-    if (!level) {
-      this.#level = { x, y, z }
-      return
-    }
-    const to = (before: number, now: number) => before + levelWeight * (now - before)
-    this.#level = { x: to(level.x, x), y: to(level.y, y), z: to(level.z, z) }
   }
 
   #unusable(): SurveyEnd['why'] {
