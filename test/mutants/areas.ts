@@ -245,7 +245,7 @@ export const areas: readonly Area[] = [
     name: 'update policy',
     code: [
       ...['fetch-image', 'health', 'image-trial', 'install-image', 'memory', 'pace', 'policy', 'progress', 'signs'],
-      'updates',
+      ...['running-version', 'updates'],
     ].map((file) => `plugins/device/ota/${file}.ts`),
     tests: ['plugins/device/ota/ota', 'plugins/device/ota/trial'],
     sample: 12,

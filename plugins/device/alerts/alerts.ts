@@ -94,10 +94,6 @@ export class Alerts {
     return this.#ledger.entries
   }
 
-  get ignored(): number {
-    return this.#ledger.ignored
-  }
-
   // ── which instance ────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** Reads what was told before, and begins to follow. */

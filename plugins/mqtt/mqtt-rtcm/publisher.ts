@@ -1,11 +1,11 @@
+import { signedBytes } from 'rtk-base/gnss'
 import type { PluginContext, PublishResult } from 'rtk-base/plugin'
 import type { RtcmSignature } from 'rtk-base/schemas'
-import { mqttLink } from 'rtk-base/services'
+import { device, type MqttLink, mqttLink } from 'rtk-base/services'
 import type { Ephemerides } from './ephemerides.js'
 import type { Epochs } from './epochs.js'
 import type { ListedTopic } from './listed-topic.js'
 import type { Sequence } from './sequence.js'
-import { signatureOf } from './signature.js'
 
 /** `waiting`: the previous publication is still being signed. `unsigned`: it could not be signed, and has to be. */
 export type Outcome = PublishResult | 'none' | 'waiting' | 'unsigned'
@@ -144,5 +144,25 @@ export class PublishPace {
     const due_ms = this.#from_ms + rate_s * 1000
     // An early publication must not make the next one earlier still: several epochs a second would raise the rate.
     this.#from_ms = now_ms < due_ms ? due_ms : now_ms - Math.min(early_ms, waited_ms)
+  }
+}
+
+/** Signs one publication. Rejects with the reason when it cannot be signed. */
+async function signatureOf(
+  ctx: PluginContext,
+  link: MqttLink,
+  sequence: Sequence,
+  topic: string,
+  payload: Uint8Array,
+): Promise<RtcmSignature> {
+  const number = await sequence.issue()
+  const time_ms = Math.floor(ctx.services.use(device).utc_ms())
+  const { algorithm, signature, serial } = await link.sign(signedBytes(topic, number, time_ms, payload))
+  return {
+    'sig-alg': algorithm as RtcmSignature['sig-alg'],
+    sig: Buffer.from(signature).toString('base64'),
+    'sig-cert': serial,
+    'sig-seq': String(number),
+    'sig-time': String(time_ms),
   }
 }

@@ -241,8 +241,6 @@ function cyclesBeside({ pseudorange_m = 0, phase_m = 0 }: Observation, track: Tr
 
 const cn0Of = (type: number, cnr_dbhz = 0) => Math.round((cnr_dbhz - (type === gpsP2 ? 0 : 10)) * 4)
 
-export const isBlock = (name: string): boolean => Object.hasOwn(writers, name)
-
 /** In the order of the receiver. @param wanted their names */
 export function blocks(input: BlockInput, wanted: readonly string[]): Buffer[] {
   return Object.entries(writers).flatMap(([name, write]) => (wanted.includes(name) ? [write(input)] : []))

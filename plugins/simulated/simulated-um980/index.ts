@@ -1,7 +1,6 @@
 import { commandControl, simulatedReceiverPlugin, withDeviceOptions } from 'rtk-base/simulation'
 import { um980Control } from './control.js'
-import { ownOptions } from './options.js'
-import { SimulatedUm980 } from './receiver.js'
+import { ownOptions, SimulatedUm980 } from './receiver.js'
 
 /** A Unicore UM980 behind a byte stream, for the receiver plugin of the same station and, over TCP, for any other program. */
 export default simulatedReceiverPlugin({

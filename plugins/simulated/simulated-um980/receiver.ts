@@ -1,11 +1,11 @@
 /** The simulated UM980: commands in; answers, logs and RTCM out; one epoch a second. */
 import type { Edges } from 'rtk-base/link'
 import type { Ecef } from 'rtk-base/services'
-import { CommandDevice, type Epoch, type SolvedEpoch } from 'rtk-base/simulation'
+import { CommandDevice, type DeviceOptions, type Epoch, type SolvedEpoch } from 'rtk-base/simulation'
+import { type Static, Type } from 'typebox'
 import { CommandLines } from './command-lines.js'
 import { type CommandTarget, runCommand } from './commands.js'
 import { modeText, stationIdOf } from './mode.js'
-import type { Um980Options } from './options.js'
 import { answerLine, type LogTime, listText, modeLine, nameLine } from './output/frames.js'
 import { type LogInput, logBytes } from './output/logs.js'
 import { um980Rtcm } from './output/rtcm.js'
@@ -21,6 +21,13 @@ import {
   Settings,
 } from './settings.js'
 import { um980Sky } from './sky.js'
+
+/** Options of a UM980 alone. */
+export const ownOptions = {
+  com: Type.Integer({ default: 3, minimum: 1, maximum: 3, description: 'Port of the receiver: COM1 to COM3' }),
+}
+const Own = Type.Object(ownOptions)
+export type Um980Options = DeviceOptions & Static<typeof Own>
 
 const family = {
   constellations: um980Sky,

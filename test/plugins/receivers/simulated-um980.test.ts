@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import t from 'tap'
 import um980Simulator from '../../../plugins/simulated/simulated-um980/index.js'
-import type { Um980Options } from '../../../plugins/simulated/simulated-um980/options.js'
+import type { Um980Options } from '../../../plugins/simulated/simulated-um980/receiver.js'
 import {
   decodeMsm,
   decodeMsmHeader,

@@ -31,10 +31,6 @@ export class CredentialLookup {
     this.#options = options
   }
 
-  get configured(): boolean {
-    return this.#options.qrUrl !== undefined
-  }
-
   /**
    * The label of a router; undefined if the server does not know it, or none is configured.
    * @throws RTK_ERR_FETCH_…, RTK_ERR_UNAVAILABLE for an answer that is not a label of this router
