@@ -90,7 +90,7 @@ export class Router {
     this.#ctx.on(this.onState.on, () => {
       if (link.connected) this.facts.set('version', link.connected.version)
       this.poll.stateChanged()
-      trouble.look()
+      trouble.report()
     })
     trouble.start()
     this.poll.start()

@@ -77,7 +77,7 @@ export function wapBlock(accessPoint: AccessPoint, parameters: Parameters): WapI
     channel: (isUp && radio?.channel) || parameters.channel.get(),
     inactive_time: parameters.inactiveTime.get(),
     reg: { cc: country, max_chan: maxChannel, max_txpwr: maxTxPower_dbm },
-    revgw: { mac: parameters.gatewayMac.get().toLowerCase(), ...gateway.shown },
-    sta: stations.shown,
+    revgw: { mac: parameters.gatewayMac.get().toLowerCase(), ...gateway.current },
+    sta: stations.listed,
   }
 }

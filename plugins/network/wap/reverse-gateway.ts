@@ -34,7 +34,7 @@ export class ReverseGateway {
   }
 
   /** Current address and DNS server; empty without one. */
-  get shown(): { ip: string; dns: string } {
+  get current(): { ip: string; dns: string } {
     return { ip: this.#applied?.ip ?? '', dns: this.#applied?.dns ?? '' }
   }
 

@@ -18,7 +18,7 @@ export class Stations {
   }
 
   /** `wap.sta`, strongest first. */
-  get shown(): WapInfo['sta'] {
+  get listed(): WapInfo['sta'] {
     return this.#list
       .toSorted((a, b) => b.rssi_dbm - a.rssi_dbm)
       .slice(0, mostShown)
@@ -38,7 +38,7 @@ export class Stations {
   /** @param limit_s clients that were silent for longer are removed; 0: none. @returns whether the list is another */
   async read(radio: Radio, limit_s: number): Promise<boolean> {
     const { name } = radio.accessPoint
-    const before = JSON.stringify(this.shown)
+    const before = JSON.stringify(this.listed)
     const isRead = await withStandingError(this.#ctx, 'wap-stations', async () => {
       const stations = await radio.tools.stations(name)
       const leases = await this.#readLeases(radio, name)
@@ -47,7 +47,7 @@ export class Stations {
     if (!isRead) this.#list = []
     if (limit_s > 0) await this.#removeSilent(radio, name, limit_s)
     radio.reportClients(this.#list.length)
-    return JSON.stringify(this.shown) !== before
+    return JSON.stringify(this.listed) !== before
   }
 
   async #readLeases({ machine }: Radio, name: string): Promise<ReadonlyMap<string, string>> {

@@ -29,21 +29,21 @@ export class Search {
     this.#port = port
     // Loaded before this plugin was replaced.
     if (this.#ctx.services.find(receiver)) this.#loaded()
-    else void this.#look()
+    else void this.#search()
   }
 
   #later(ms: number, run: () => void): void {
     this.#ctx.timers.after(ms, run)
   }
 
-  async #look(): Promise<void> {
+  async #search(): Promise<void> {
     const ports = this.#places()
     this.#ctx.status(`looks for a receiver at ${ports.length} ports`)
     const { receivers, reasons } = await this.#probe(ports)
     if (this.#ctx.signal.aborted) return
     const isLoaded = await this.#decide(receivers, ports, reasons)
     if (isLoaded) this.#loaded()
-    else this.#later(again_ms, () => void this.#look())
+    else this.#later(again_ms, () => void this.#search())
   }
 
   #places(): readonly string[] {
@@ -132,7 +132,7 @@ export class Search {
     // Of several none takes its place: only a person knows which, and its own may come back.
     if (receivers.length !== 1 || !this.#isAway) return this.#watch()
     if (await this.#decide(receivers, ports, reasons)) this.#loaded()
-    else this.#later(again_ms, () => void this.#look())
+    else this.#later(again_ms, () => void this.#search())
   }
 
   /** How long its present state may last before the search begins again. */
@@ -152,7 +152,7 @@ export class Search {
   async #forget(): Promise<void> {
     this.#port = undefined
     await this.#unload()
-    await this.#look()
+    await this.#search()
   }
 
   /** Whichever driver is loaded, also one that failed. */

@@ -196,7 +196,7 @@ export class QuectelReceiver extends CommandReceiver<sentences.Sentence> {
     else if (name === 'PQTMEPE') this.#acc_m = sentences.accuracyOf(sentence)
     else if (name === 'PQTMEOE') this.#epoch(sentences.towOf(sentence), frame.arrival_ms)
     else if (name.startsWith('PQTM')) this.dialog.hear(sentence)
-    else this.#sky.take(sentence)
+    else this.#sky.read(sentence)
   }
 
   /** All sentences of an epoch have come. */

@@ -63,7 +63,7 @@ export class Sky {
   #isHeard = false
 
   /** Takes a sentence if it is one of the two. */
-  take([name = '', ...fields]: Sentence): void {
+  read([name = '', ...fields]: Sentence): void {
     if (name.endsWith('GSV')) this.#view(name.slice(0, 2), fields)
     else if (name.endsWith('GSA')) this.#using(fields)
   }

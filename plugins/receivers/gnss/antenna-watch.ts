@@ -46,7 +46,7 @@ export class AntennaWatch {
     this.#report = { ...this.#report, power: unknownPower, status: 'unknown' }
   }
 
-  take({ status, isPowered }: AntennaReading, utc_s: number): void {
+  read({ status, isPowered }: AntennaReading, utc_s: number): void {
     const before = this.#report
     const failing = fails(status)
     const isNew = failing && status !== this.#seen

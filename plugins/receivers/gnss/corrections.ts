@@ -10,7 +10,7 @@ interface Source {
 export class ReportedCorrections {
   #source: Source | undefined
 
-  take(stationId: number, now_ms: number): void {
+  count(stationId: number, now_ms: number): void {
     if (this.#source?.stationId !== stationId) {
       this.#source = { stationId, since_ms: now_ms, last_ms: now_ms, count: 0 }
     }

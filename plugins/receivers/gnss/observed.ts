@@ -185,12 +185,12 @@ export class Observed implements Reception {
       source.onSatellites && on(source.onSatellites, (epoch) => this.signals.satellites(epoch)),
       source.onAntenna &&
         on(source.onAntenna, (reading) => {
-          this.antennaWatch.take(reading, Math.floor(this.utc_s()))
+          this.antennaWatch.read(reading, Math.floor(this.utc_s()))
           this.#report()
         }),
       source.onInterference && on(source.onInterference, (bands) => this.radio.takeBands(bands, now_ms())),
       source.onSpoofing && on(source.onSpoofing, (state) => this.radio.takeSpoofing(state, now_ms())),
-      source.onCorrection && on(source.onCorrection, ({ stationId }) => this.corrections.take(stationId, now_ms())),
+      source.onCorrection && on(source.onCorrection, ({ stationId }) => this.corrections.count(stationId, now_ms())),
     ]
     return () => undo.forEach((dispose) => void dispose?.())
   }

@@ -54,7 +54,7 @@ export class Neighbour {
   }
 
   /** Takes a verified RTCM frame. @param now_s `gpsSeconds`; undefined: the time is not known */
-  take(bytes: Uint8Array, now_ms: number, now_s: number | undefined): void {
+  receive(bytes: Uint8Array, now_ms: number, now_s: number | undefined): void {
     this.heard_ms = now_ms
     const type = messageNumber(bytes)
     if (isObservation(type)) this.#interval.heard(now_ms)

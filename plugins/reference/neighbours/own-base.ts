@@ -32,14 +32,14 @@ export class OwnBase {
     const { on, services } = this.#ctx
     services.watch(receiver, (source) => {
       const ends = [
-        source && on(source.onRtcm, ({ bytes, type }) => this.#take(bytes, type)),
-        source?.onEphemeris && on(source.onEphemeris, (bytes) => this.#take(bytes, messageNumber(bytes))),
+        source && on(source.onRtcm, ({ bytes, type }) => this.#record(bytes, type)),
+        source?.onEphemeris && on(source.onEphemeris, (bytes) => this.#record(bytes, messageNumber(bytes))),
       ]
       return () => {
         for (const end of ends) void end?.()
       }
     })
-    this.look()
+    this.update()
   }
 
   /** The announced position, ECEF metres; undefined: none, or the antenna is known to be elsewhere. */
@@ -54,13 +54,13 @@ export class OwnBase {
   }
 
   /** The announced position may have changed. */
-  look(): void {
+  update(): void {
     const { services } = this.#ctx
     const procedure = services.find(procedureStatus)
     const stream = services.find(rtcmStream)
     const arp = procedure?.reference ?? stream?.station?.arp
     // The station itself describes the antenna behind the gate, most receivers do not.
-    for (const { bytes, type } of stream?.reference() ?? []) if (describesAntenna(type)) this.#take(bytes, type)
+    for (const { bytes, type } of stream?.reference() ?? []) if (describesAntenna(type)) this.#record(bytes, type)
     this.isUnsettled = unsettled.has(procedure?.status ?? '')
     const hadMoved = this.#isSettled && this.isUnsettled
     const isSettled = arp !== undefined && !this.isUnsettled
@@ -73,7 +73,7 @@ export class OwnBase {
     this.#changed()
   }
 
-  #take(bytes: Uint8Array, type: number): void {
+  #record(bytes: Uint8Array, type: number): void {
     if (!this.#isWanted() || (!isMsm(type) && !isEphemeris(type) && !describesAntenna(type))) return
     const now_s = this.now_s()
     if (now_s !== undefined) this.recording.take(bytes, now_s)

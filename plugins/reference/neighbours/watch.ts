@@ -110,7 +110,7 @@ export class NeighbourWatch implements NeighbourCheck {
       this.#isFileRead = true
       this.#resume(kept)
     }
-    this.#deps.ctx.timers.every(look_ms, () => this.#look())
+    this.#deps.ctx.timers.every(look_ms, () => this.#checkMembers())
   }
 
   stop(): Kept | undefined {
@@ -209,7 +209,7 @@ export class NeighbourWatch implements NeighbourCheck {
     neighbour.name = nameOf(setting)
     const feed = feedOf(ctx, setting, {
       here: () => this.own.arp,
-      frame: (bytes) => neighbour.take(bytes, ctx.clock.monotonic(), this.own.now_s()),
+      frame: (bytes) => neighbour.receive(bytes, ctx.clock.monotonic(), this.own.now_s()),
     })
     return { setting, neighbour, feed, next_ms: known?.next_ms ?? 0 }
   }
@@ -233,9 +233,9 @@ export class NeighbourWatch implements NeighbourCheck {
     this.judge()
   }
 
-  #look(): void {
+  #checkMembers(): void {
     const now_ms = this.#deps.ctx.clock.monotonic()
-    this.own.look()
+    this.own.update()
     void this.#readFile()
     const expired = this.#members.filter(({ neighbour }) => neighbour.expire(now_ms))
     if (expired.length > 0 || this.#isJudgementDue) this.judge()

@@ -49,7 +49,7 @@ export class ForeignMount extends RelayedMount {
   constructor(ctx: PluginContext, name: string, logins: MountLogins) {
     super(ctx, name, logins)
     this.#ctx = ctx
-    this.#looking = ctx.timers.every(look_ms, () => this.#look())
+    this.#looking = ctx.timers.every(look_ms, () => this.#leaveIfSilent())
   }
 
   /** The knowledge of its rovers is inherited with the base. */
@@ -173,7 +173,7 @@ export class ForeignMount extends RelayedMount {
     this.frame(type, bytes)
   }
 
-  #look(): void {
+  #leaveIfSilent(): void {
     if (!this.#push) return
     const limit_ms = flowLimit_ms(this.#push.interval.interval_ms, ended_ms)
     if (this.#silence_ms >= limit_ms) this.#leave(`silent for ${Math.round(limit_ms / 1000)} s`)

@@ -64,7 +64,7 @@ export class Flow implements RtcmFlow {
   }
 
   /** The configured interval may have changed: the receiver gets the time of the new one. */
-  look(): void {
+  intervalChanged(): void {
     const interval_s = this.#deps.interval_s()
     if (interval_s === this.#interval_s) return
     this.#interval_s = interval_s
@@ -75,7 +75,7 @@ export class Flow implements RtcmFlow {
   }
 
   /** A message came through. */
-  heard(type: number): void {
+  count(type: number): void {
     if (isObservation(type)) this.#hasObservations = true
     else if (this.#hasObservations || !this.#deps.isListening()) return
     const now_ms = this.#deps.now_ms()

@@ -120,7 +120,7 @@ export class Gate implements RtcmGate {
     this.#minute = this.#deps.after(alternation_ms, () => {
       this.#minute = undefined
       this.#isAlternating = false
-      this.look()
+      this.update()
     })
     this.#hold(this.#because('other-reference', { difference }))
   }
@@ -146,7 +146,7 @@ export class Gate implements RtcmGate {
   }
 
   /** The receiver's mode, the verifying plugin or what is held back may have changed. */
-  look(): void {
+  update(): void {
     const reason = this.#reasonNow()
     if (reason?.text === this.#reason?.text) return
     const wasOpen = this.#open
@@ -201,10 +201,10 @@ export class Gate implements RtcmGate {
     // The gate closes between two references: frames gathered under the first may not be sent under the second.
     if (this.#open && verdict.kind === 'trusted' && !this.#isSame(verdict.reference)) {
       this.#verdict = { kind: 'held', reason: this.#because('reference-changes') }
-      this.look()
+      this.update()
     }
     this.#verdict = verdict
-    this.look()
+    this.update()
   }
 
   #isSame({ arp, stationId }: Reference): boolean {

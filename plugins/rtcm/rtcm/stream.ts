@@ -127,20 +127,20 @@ export class GatedStream implements RtcmStream {
     this.#receiver = receiver
     on(receiver.onRtcm, (frame) => this.push(frame))
     on(receiver.onState, () => {
-      this.input.look()
-      this.#output.look()
-      this.gate.look()
+      this.input.intervalChanged()
+      this.#output.intervalChanged()
+      this.gate.update()
     })
     this.input.begin()
     // Whether a plugin judges the reference.
-    on(services.use(station).onPlugins, () => this.gate.look())
+    on(services.use(station).onPlugins, () => this.gate.update())
     services.watch(reception, (quality) => {
-      this.gate.look()
-      return quality && on(quality.onState, () => this.gate.look())
+      this.gate.update()
+      return quality && on(quality.onState, () => this.gate.update())
     })
     services.watch(neighbourCheck, (check) => {
-      this.gate.look()
-      return check && on(check.onChange, () => this.gate.look())
+      this.gate.update()
+      return check && on(check.onChange, () => this.gate.update())
     })
   }
 
@@ -148,7 +148,7 @@ export class GatedStream implements RtcmStream {
   push(frame: RtcmFrame): void {
     this.#pass(frame)
     // Rovers first: who hears that RTCM flows again must not hold it up.
-    this.input.heard(frame.type)
+    this.input.count(frame.type)
   }
 
   #pass(frame: RtcmFrame): void {
@@ -195,7 +195,7 @@ export class GatedStream implements RtcmStream {
     if (!isMsm(frame.type)) this.#history.frame(frame)
     this.#subscribers.push(frame, this.#epochs.sequence)
     this.#epochs.push(frame)
-    this.#output.heard(frame.type)
+    this.#output.count(frame.type)
   }
 
   /** The gate opened: the receiver's earlier reference messages are sent at once if they fit. */

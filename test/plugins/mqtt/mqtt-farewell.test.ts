@@ -118,7 +118,7 @@ t.test('a broker that never answers holds nobody up', async (t) => {
 t.test('y keeps the promise', async (t) => {
   const { said, session, farewell } = rig()
   await farewell.restart(session(here))
-  farewell.kept()
+  farewell.published()
   await farewell.quit(session(here))
   await farewell.quit(undefined)
   t.same(said, ['r here', 'q here'])

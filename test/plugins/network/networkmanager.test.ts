@@ -334,7 +334,7 @@ t.test('an activation ends with its connection, with the reason of its device, o
     return { activation, clock, now }
   }
   const early = begun()
-  early.activation.look(withState(4), 7)
+  early.activation.objectsChanged(withState(4), 7)
   t.equal(await early.now(), 'under way', 'of an object that is not its own')
   for (const [state, wanted] of [
     [1, 'under way'],
@@ -344,16 +344,16 @@ t.test('an activation ends with its connection, with the reason of its device, o
   ] as const) {
     const { activation, now, clock } = begun()
     activation.accepted(active)
-    activation.look(withState(state), 7)
+    activation.objectsChanged(withState(state), 7)
     t.match(await now(), wanted, String(state))
     t.equal(clock.pending, wanted === 'under way' ? 1 : 0, 'its limit ends with it')
   }
   const { activation, now } = begun()
   activation.accepted(active)
-  activation.look(modelOf({}), 53)
+  activation.objectsChanged(modelOf({}), 53)
   t.equal(await now(), 'under way', 'the daemon does not show it yet')
-  activation.look(withState(1), 53)
-  activation.look(modelOf({}), 53)
+  activation.objectsChanged(withState(1), 53)
+  activation.objectsChanged(modelOf({}), 53)
   t.match(await now(), /^wlan0: no network of this name/, 'it came and went')
   const gone = withState(1)
   gone.apply({
@@ -362,7 +362,7 @@ t.test('an activation ends with its connection, with the reason of its device, o
   })
   const late = begun()
   late.activation.accepted(active)
-  late.activation.look(gone, 0)
+  late.activation.objectsChanged(gone, 0)
   t.equal(await late.now(), 'wlan0: the connection was not established', 'it went before it was looked at')
   const slow = begun()
   await slow.clock.advance(59_999)

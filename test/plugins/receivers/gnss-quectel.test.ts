@@ -50,7 +50,7 @@ t.test('recordings of an LG290P', { skip: noRecordings }, async (t) => {
     let ended: ReturnType<Sky['end']>
     for (const one of sentencesOf(recorded('factory'))) {
       if (one[0] === 'GNGGA') ended = sky.end() ?? ended
-      sky.take(one)
+      sky.read(one)
     }
     t.strictSame(
       ended?.map(({ constellation, satellite }) => `${constellation} ${satellite}`),
@@ -70,8 +70,8 @@ t.test('recordings of an LG290P', { skip: noRecordings }, async (t) => {
 
 t.test('satellites of epochs whose end is lost do not pile up', async (t) => {
   const sky = new Sky()
-  for (let epoch = 0; epoch < 50_000; epoch++) sky.take(sentence(`GPGSV,1,1,01,07,50,130,${20 + (epoch % 30)},1`))
-  sky.take(sentence(`GPGSV,1,1,01,07,50,130,33,${'9'.repeat(900)}`))
+  for (let epoch = 0; epoch < 50_000; epoch++) sky.read(sentence(`GPGSV,1,1,01,07,50,130,${20 + (epoch % 30)},1`))
+  sky.read(sentence(`GPGSV,1,1,01,07,50,130,33,${'9'.repeat(900)}`))
   const [one] = sky.end() ?? []
   t.strictSame(
     one?.signals.map(({ signal, cno_dbhz }) => [signal, cno_dbhz]),

@@ -1045,7 +1045,7 @@ t.test('the antenna is as its worst band says, by MON-RF where there is one', as
   const watched = () => {
     const watch = new AntennaWatch()
     let now_ms = 0
-    const take = (reading: AntennaReading) => watch.take(reading, utc_s + now_ms / 1000)
+    const take = (reading: AntennaReading) => watch.read(reading, utc_s + now_ms / 1000)
     const radio = new RadioReports(take, () => {})
     const at = (name: 'monRf' | 'monHw') => (bytes: Uint8Array, at_ms: number) => {
       now_ms = at_ms

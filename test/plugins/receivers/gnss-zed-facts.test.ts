@@ -458,7 +458,7 @@ t.test('what is missing is told by constellation and by band, after five minutes
 t.test('corrections by the bytes of the receiver: what it took, of which station, how old', async (t) => {
   const corrections = new ReportedCorrections()
   let now_ms = 0
-  const facts = factsOf({ correction: (station) => corrections.take(station, now_ms) })
+  const facts = factsOf({ correction: (station) => corrections.count(station, now_ms) })
   const hear = (id: number, bytes: Uint8Array, at_ms: number) => {
     now_ms = at_ms
     facts.ubx(0x02, id, bytes, at_ms)

@@ -359,10 +359,10 @@ t.test('a stream that can never be compared says why', (t) => {
   const neighbour = new Neighbour(() => {})
   const [msm = new Uint8Array()] = (skyAt(0).bases[0] ?? []).filter((frame) => isMsm(messageNumber(frame)))
   const now_s = 1_000_000_000
-  neighbour.take(arpFrame(ownPlace, 2), 0, now_s)
+  neighbour.receive(arpFrame(ownPlace, 2), 0, now_s)
   t.equal(neighbour.uselessness(100_000), '', 'too early to say')
   t.match(neighbour.uselessness(130_000), /no observations as MSM/)
-  neighbour.take(msm, 131_000, now_s)
+  neighbour.receive(msm, 131_000, now_s)
   t.match(neighbour.uselessness(132_000), /full half minutes/)
   t.end()
 })
@@ -376,8 +376,8 @@ t.test('P1: a neighbour with rare epochs is silent after three of them', (t) => 
   ] as const) {
     const neighbour = new Neighbour(() => {})
     t.equal(neighbour.isSilent(0), true)
-    neighbour.take(msm, 0, undefined)
-    neighbour.take(msm, interval_ms, undefined)
+    neighbour.receive(msm, 0, undefined)
+    neighbour.receive(msm, interval_ms, undefined)
     t.equal(neighbour.isSilent(interval_ms + limit_ms), false, `${interval_ms} ms`)
     t.equal(neighbour.isSilent(interval_ms + limit_ms + 1), true, `${interval_ms} ms`)
   }

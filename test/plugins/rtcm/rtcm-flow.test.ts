@@ -94,17 +94,17 @@ t.test('P1: the flow of the observations', async (t) => {
       flow.begin()
       t.equal(flow.flows, undefined, 'nothing is known yet')
       await clock.advance(1_000)
-      flow.heard(1074)
-      flow.heard(1005)
+      flow.count(1074)
+      flow.count(1005)
       t.match(flow, { flows: true, since_ms: 1_000, newest_ms: 1_000, limit_ms })
       await clock.advance(limit_ms - 1)
-      flow.heard(1084)
+      flow.count(1084)
       await clock.advance(limit_ms - 1)
-      flow.heard(1005)
+      flow.count(1005)
       t.equal(flow.flows, true)
       await clock.advance(1)
       t.equal(flow.flows, false, 'a base without satellites sends its 1005 all the same')
-      flow.heard(1004)
+      flow.count(1004)
       t.match(flow, { flows: true, since_ms: 999 + 2 * limit_ms })
       flow.end()
       t.same(state.changes, [undefined, true, false, true, false])
@@ -119,10 +119,10 @@ t.test('P1: the flow of the observations', async (t) => {
     t.equal(flow.flows, undefined)
     await clock.advance(1)
     t.equal(flow.flows, false)
-    flow.heard(1074)
+    flow.count(1074)
     await clock.advance(29_000)
     state.interval_s = 1
-    flow.look()
+    flow.intervalChanged()
     await clock.advance(4_999)
     t.equal(flow.flows, true)
     await clock.advance(1)
@@ -132,10 +132,10 @@ t.test('P1: the flow of the observations', async (t) => {
   t.test('of a receiver that somebody else set up is told by its epochs', async (t) => {
     const { clock, flow } = flowOf(undefined, true)
     flow.begin()
-    flow.heard(1005)
+    flow.count(1005)
     t.equal(flow.flows, true, 'any message counts where no observation ever came')
-    flow.heard(1074)
-    flow.heard(1084)
+    flow.count(1074)
+    flow.count(1084)
     t.equal(flow.limit_ms, 5_000, 'messages of one epoch are no interval')
     for (const [gap_ms, limit_ms, what] of [
       [20_000, 60_000, 'as the last epochs came'],
@@ -143,8 +143,8 @@ t.test('P1: the flow of the observations', async (t) => {
       [90_000, 270_000, 'unless it comes twice'],
     ] as const) {
       await clock.advance(gap_ms)
-      flow.heard(1005)
-      flow.heard(1074)
+      flow.count(1005)
+      flow.count(1074)
       t.equal(flow.limit_ms, limit_ms, what)
     }
   })
@@ -162,7 +162,7 @@ t.test('P1: the flow of the observations', async (t) => {
       isListening: () => false,
       changed() {},
     })
-    flow.heard(1074)
+    flow.count(1074)
     now_ms = 20_000
     timers.shift()?.()
     t.equal(flow.flows, true)

@@ -369,7 +369,7 @@ function gateOf(first: ReturnType<GateDeps['mode']> = 'fixed') {
   const frame = (arp: typeof here, stationId = 7): RtcmFrame => ({
     ...{ type: 1005, bytes: arpFrame(arp, stationId), arrival_ms: 0 },
   })
-  gate.look()
+  gate.update()
   return { clock, around, told, gate, right: frame(here), wrong: frame(there), trusted: { arp: here, stationId: 7 } }
 }
 
@@ -378,13 +378,13 @@ t.test('what an option of the operator holds back is closed in every mode, and s
     const { around, told, gate } = gateOf(mode)
     t.equal(gate.open, true)
     around.held = 'antenna'
-    gate.look()
+    gate.update()
     t.match(gate, { open: false, reason: { text: /antenna is short or open/ } })
     around.held = 'spoofed'
     gate.judge().trust({ arp: here, stationId: 7 })
     t.match(gate, { open: false, reason: { text: /spoofing/ } }, 'a trusted reference does not open it')
     around.held = ''
-    gate.look()
+    gate.update()
     t.equal(gate.open, true)
     t.equal(told.at(-1), 'closed > open')
   }
@@ -403,7 +403,7 @@ t.test('whether the gate is open, by the mode of the receiver and who judges', a
     t.equal(gate.announces, mode !== 'listening')
     t.equal(gate.fits(right), false, 'without a judge nobody knows')
     around.isJudged = true
-    gate.look()
+    gate.update()
     seen.push(gate.reason?.text ?? '')
     const judge = gate.judge()
     judge.hold(because('moved'))
@@ -450,8 +450,8 @@ t.test('what the gate tells: each change once, with how it was before', async (t
   const since = () => told.splice(0)
   t.same(since(), [], 'it begins without a receiver')
   around.mode = 'fixed'
-  gate.look()
-  gate.look()
+  gate.update()
+  gate.update()
   t.same(since(), ['closed > open'])
   const judge = gate.judge()
   judge.hold(because('moved'))
@@ -738,7 +738,7 @@ t.test('K21: a frame costs no look at the plugins, and one at most at the mode',
     changed: () => {},
   })
   const frame: RtcmFrame = { type: 1074, bytes: msmFrame(1074, 1, true), arrival_ms: 0 }
-  gate.look()
+  gate.update()
   for (const judged of [false, true]) {
     if (judged) gate.judge().trust({ arp: here, stationId: 0 })
     calls.mode = 0

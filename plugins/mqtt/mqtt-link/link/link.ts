@@ -362,7 +362,7 @@ export class BrokerLink implements MqttLink {
     this.#ctx.log.info({ host, port, version: session?.version }, 'the MQTT link is up')
     this.#ctx.status(`connected to ${host}:${port}`)
     this.#reportAlive()
-    this.#farewell.kept()
+    this.#farewell.published()
     if (this.#identity !== undefined) void this.#identities.connected(this.#identity).then(() => this.#events.settled())
     const reconnect = this.#accepted++ > 0
     if (session === undefined) return

@@ -40,7 +40,7 @@ export class Farewell {
   }
 
   /** A session published `y`. */
-  kept(): void {
+  published(): void {
     this.#promised = undefined
   }
 

@@ -41,7 +41,7 @@ export class Activation {
   }
 
   /** The objects of the daemon changed. @param reason why the device failed last */
-  look(model: ObjectModel, reason: number): void {
+  objectsChanged(model: ObjectModel, reason: number): void {
     if (this.#active === undefined) return
     const isThere = model.has(this.#active)
     // It may have come and gone before the answer of the call was looked at.

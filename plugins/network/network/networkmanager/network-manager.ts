@@ -222,7 +222,7 @@ export class NetworkManager implements Backend {
         // Only now: the daemon would activate what was stored before.
         await this.#setAutoconnect(path, true)
       })
-      this.#look(name, activation)
+      this.#followActivation(name, activation)
       await activation.done
     } catch (error) {
       activation.failed(error as Error)
@@ -271,7 +271,7 @@ export class NetworkManager implements Backend {
   #refresh(): void {
     const { model, ready, failure } = this.#daemon
     const now = ready ? interfacesOf(model, (path) => this.#daemon.lastReason(path)) : []
-    for (const [name, activation] of this.#activations) this.#look(name, activation)
+    for (const [name, activation] of this.#activations) this.#followActivation(name, activation)
     for (const watcher of [...this.#watchers]) watcher()
     const shown = JSON.stringify([ready, failure, now])
     if (shown === this.#shown) return
@@ -280,7 +280,7 @@ export class NetworkManager implements Backend {
     this.#changes.note()
   }
 
-  #look(name: string, activation: Activation): void {
+  #followActivation(name: string, activation: Activation): void {
     const { model, ready, failure } = this.#daemon
     const path = devicePath(model, name)
     if (!ready) activation.failed(daemonAway(`${name}: ${failure}`))
@@ -289,7 +289,7 @@ export class NetworkManager implements Backend {
       return
     }
     const [, now = 0] = listOf(model.of(path, names.device).StateReason).map(numberOf)
-    activation.look(model, this.#daemon.lastReason(path) || now)
+    activation.objectsChanged(model, this.#daemon.lastReason(path) || now)
   }
 
   /** Waits for the condition, up to the limit. @throws RTK_ERR_UNAVAILABLE if the daemon disappears, the reason of `signal` */

@@ -43,16 +43,16 @@ export class UplinkService implements Uplinks {
 
   start(): void {
     const { services, timers } = this.#ctx
-    this.#ctx.on(this.#network.onChange, () => this.#look())
+    this.#ctx.on(this.#network.onChange, () => this.#update())
     services.watch(cellularRouter, (router) => {
-      this.#look()
-      return router && this.#ctx.on(router.onState, () => this.#look())
+      this.#update()
+      return router && this.#ctx.on(router.onState, () => this.#update())
     })
     services.watch(cellularUplink, (uplink) => {
-      this.#look()
-      return uplink && this.#ctx.on(uplink.onChange, () => this.#look())
+      this.#update()
+      return uplink && this.#ctx.on(uplink.onChange, () => this.#update())
     })
-    timers.every(look_ms, () => this.#look())
+    timers.every(look_ms, () => this.#update())
   }
 
   async prefer(name: string | undefined): Promise<void> {
@@ -68,10 +68,10 @@ export class UplinkService implements Uplinks {
     if (!uplink) return
     const outcome = text === '' ? (reached ? 'reached the other end' : 'did not reach the other end') : text
     this.#findings.note(uplink.name, who, reached, `${who}: ${outcome}`.slice(0, longestText))
-    this.#look()
+    this.#update()
   }
 
-  #look(): void {
+  #update(): void {
     const { services } = this.#ctx
     const before = this.#list
     // While the daemon is away nothing is known to have changed: its last word about the interfaces stands, as the kernel's

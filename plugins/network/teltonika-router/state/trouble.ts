@@ -26,10 +26,10 @@ export class RouterTrouble {
 
   start(): void {
     this.#since_ms = this.#ctx.clock.monotonic()
-    this.#ctx.timers.every(look_ms, () => this.look())
+    this.#ctx.timers.every(look_ms, () => this.report())
   }
 
-  look(): void {
+  report(): void {
     const { errors, clock } = this.#ctx
     const { state, error, reason, isUnnoted, answersGarbage } = this.#link
     const now_ms = clock.monotonic()

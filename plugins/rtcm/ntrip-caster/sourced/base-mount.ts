@@ -69,16 +69,16 @@ export class SourcedBase extends RelayedMount {
   }
 
   /** Tells the source which epochs were acknowledged. */
-  look(queues: Queues): void {
-    const epochs = this.#witnesses.look(queues)
+  acknowledge(queues: Queues): void {
+    const epochs = this.#witnesses.acknowledged(queues)
     if (epochs > 0) this.#open?.acknowledged(epochs)
   }
 
   #start(): void {
-    this.#open = this.#base.open({ take: (frames) => this.#take(frames), reset: () => this.forget() })
+    this.#open = this.#base.open({ take: (frames) => this.#relayFrames(frames), reset: () => this.forget() })
   }
 
-  #take(frames: readonly RtcmFrame[]): number {
+  #relayFrames(frames: readonly RtcmFrame[]): number {
     for (const { type, bytes } of frames) this.frame(type, bytes)
     const written = this.relay()
     if (written > 0) this.#witnesses.wrote(this.rovers)

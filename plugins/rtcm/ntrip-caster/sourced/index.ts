@@ -120,7 +120,7 @@ export class SourcedMounts implements MountUsers {
         })
       )
     })
-    timers.every(look_ms, () => this.#look())
+    timers.every(look_ms, () => this.#acknowledge())
     // The next version has the rovers by then, opens its own, and counts them itself.
     this.#ctx.defer(() => {
       for (const mount of this.#mounts.values()) mount.close()
@@ -177,10 +177,10 @@ export class SourcedMounts implements MountUsers {
     }
   }
 
-  async #look(): Promise<void> {
+  async #acknowledge(): Promise<void> {
     const bases = [...this.#mounts.values()].filter((mount) => mount instanceof SourcedBase && mount.rovers.size > 0)
     if (bases.length === 0) return
     const queues = await tcpQueues()
-    for (const mount of bases) if (mount instanceof SourcedBase) mount.look(queues)
+    for (const mount of bases) if (mount instanceof SourcedBase) mount.acknowledge(queues)
   }
 }

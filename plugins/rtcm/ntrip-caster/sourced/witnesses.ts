@@ -50,7 +50,7 @@ export class Witnesses {
   }
 
   /** @returns how many epochs were acknowledged for the first time */
-  look(queues: Queues): number {
+  acknowledged(queues: Queues): number {
     let epochs = 0
     for (const [rover, { marks }] of this.#followed) {
       const { socket } = rover.connection
