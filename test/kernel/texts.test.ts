@@ -60,8 +60,8 @@ t.test('the files beside the entry file reach the definition in the bundle', (t)
 
 t.test('a value that is a text itself is shown by its key, and as it is without a text for it', (t) => {
   const texts = { 'error.dark': 'Dunkel: {reason}', 'gate.lamp': 'Lampe {number} ist aus', 'gate.loop': '{reason}' }
-  const shown = (reason_key: string, values = {}) =>
-    textOf(texts, 'error.dark', { reason: 'lamp 3 is off', reason_key, ...values }, String)
+  const shown = (reason_code: string, values = {}) =>
+    textOf(texts, 'error.dark', { reason: 'lamp 3 is off', reason_code, ...values }, String)
   t.equal(shown('gate.lamp', { number: 3 }), 'Dunkel: Lampe 3 ist aus')
   for (const without of ['', 'gate.lamp', 'gate.other', 'gate.loop']) t.equal(shown(without), 'Dunkel: lamp 3 is off')
   t.end()

@@ -31,7 +31,7 @@ const cut = (text: string) => (text.length > longest ? `${text.slice(0, longest 
 function reasonOf(reason: GateReason | undefined): RecordValue {
   if (!reason) return { reason: '' }
   const values = Object.entries(reason.values ?? {}).map(([name, value]) => [name, isText(value) ? cut(value) : value])
-  return { ...Object.fromEntries(values), reason: cut(reason.text), reason_key: `gate.${reason.code}` }
+  return { ...Object.fromEntries(values), reason: cut(reason.text), reason_code: `gate.${reason.code}` }
 }
 
 export function observe({ services }: PluginContext): Situation {

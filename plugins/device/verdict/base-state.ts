@@ -127,7 +127,7 @@ export class BaseState {
       .some(({ severity }) => severity === 'silences')
     const stands = state === 'degraded' && !isExplained && !isBrief
     const { code, values, text } = this.#reason()
-    const ofGate = code === undefined ? {} : { reason_key: `gate.${code}`, ...values }
+    const ofGate = code === undefined ? {} : { reason_code: `gate.${code}`, ...values }
     errors.while(silentCode, stands && { ...ofGate, status: status ?? '', reason: text })
   }
 

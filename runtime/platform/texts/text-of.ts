@@ -7,7 +7,7 @@ const names = /\{(\w+)\}/g
 /**
  * The text of a key with `{name}` replaced by values. `KEY.CASE` comes before `KEY`: a case is a value, or the name of a value that
  * there is. A value that the text shows selects none: the name of a network is somebody else's, and must not choose what a person
- * reads. A value that is a text itself may have its key in `NAME_key`. Undefined without a text, or without a value that it needs.
+ * reads. A value that is a text itself may have its key in `NAME_code`. Undefined without a text, or without a value that it needs.
  */
 export function textOf(
   texts: Texts,
@@ -23,7 +23,7 @@ export function textOf(
   const found = texts[cases.find((one) => one in texts) ?? key]
   const isComplete = [...(found ?? '').matchAll(names)].every(([, name = '']) => Object.hasOwn(values, name))
   const shownValue = (name: string): string => {
-    const { [`${name}_key`]: inner, ...others } = values
+    const { [`${name}_code`]: inner, ...others } = values
     const text = inner === undefined ? undefined : textOf(texts, String(inner), others, shown)
     return text ?? shown(values[name] ?? '')
   }

@@ -165,7 +165,13 @@ t.test('base.state.base', async (t) => {
       t.strictSame(of(), { base: 'starting', errors: [] })
       // Without a look at the document: the reason is there all the same.
       await clock.advance(121_000)
-      t.match(station.device.errors(), [{ code: 'base-degraded', text: /does not send the reference position; check/ }])
+      t.match(station.device.errors(), [
+        {
+          code: 'base-degraded',
+          text: /does not send the reference position; check/,
+          values: { reason_code: 'gate.moved' },
+        },
+      ])
       const key = 'error.base-degraded.advice.'
       const statusAdvice = Object.entries(englishOf('verdict')).filter(([one]) => one.startsWith(key))
       const advised = new Set<string>()

@@ -35,7 +35,7 @@ export function errorText({ code, text, values }: StationError): string {
 
 /** @param values with the key of the reason */
 export const reasonText = (english: string, values: Values = {}): string =>
-  said(textFor(String(values.reason_key), values) ?? english)
+  said(textFor(String(values.reason_code), values) ?? english)
 
 /** A move without its advice, which buttons give. */
 export const movedText = ({ code, values }: StationError, verdict: Verdict | undefined): string =>
