@@ -260,7 +260,7 @@ t.test('the procedure', async (t) => {
   )
   const lines = [
     '{"t":1,"run":{"version":"1"}}',
-    '{"t":2,"set":{"procedure":{"status":"acquire"},"gate":{"open":false,"reason":"no fix"}}}',
+    '{"t":2,"set":{"procedure":{"status":"acquire"},"gate":{"open":false,"reason":"no fix","reason_code":"gate.fix"}}}',
     'half a li',
     '{"t":3,"set":{"link x":null,"gate":{"open":true,"reason":""}}}',
     '{"t":4,"min":{"epochs":60}}',
@@ -268,7 +268,7 @@ t.test('the procedure', async (t) => {
   ].join('\n')
   t.strictSame(transitionsOf(lines, 3), [
     { t: 3, what: 'gate', text: '' },
-    { t: 2, what: 'gate', text: 'no fix' },
+    { t: 2, what: 'gate', text: 'no fix', values: { open: false, reason: 'no fix', reason_code: 'gate.fix' } },
     { t: 2, what: 'procedure', text: 'acquire' },
   ])
 })

@@ -118,7 +118,8 @@ export function transitionsOf(lines: string, most: number): readonly Transition[
     const status = set?.procedure?.status
     if (typeof status === 'string') found.push({ t, what: 'procedure', text: status })
     const gate = set?.gate
-    if (gate) found.push({ t, what: 'gate', text: gate.open === true ? '' : String(gate.reason ?? ''), values: gate })
+    if (gate?.open === true) found.push({ t, what: 'gate', text: '' })
+    else if (gate) found.push({ t, what: 'gate', text: String(gate.reason ?? ''), values: gate })
   }
   return found.slice(-most).reverse()
 }
