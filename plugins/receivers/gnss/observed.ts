@@ -13,6 +13,7 @@ import {
   rtcmStream,
   type SatelliteEpoch,
 } from 'rtk-base/services'
+import { Type } from 'typebox'
 import { AntennaReport, AntennaWatch } from './antenna-watch.js'
 import { ReportedCorrections } from './corrections.js'
 import { RadioWatch } from './radio-watch.js'
@@ -56,6 +57,7 @@ export class Observed implements Reception {
   follow(handoff: Handoff): void {
     const before = handoff.get('antenna', AntennaReport)
     if (before) this.antennaWatch.restore(before)
+    if (handoff.get('spoofed', Type.Boolean())) this.radio.resumeSpoofed(this.now_ms())
     this.#ctx.services.watch(receiverToken, (source) => this.#connect(source))
     this.#ctx.timers.every(tick_ms, () => {
       this.radio.tick(this.now_ms())
@@ -68,7 +70,10 @@ export class Observed implements Reception {
 
   /** For the next instance. */
   handOver(): HandoffPairs {
-    return [['antenna', this.antennaWatch.report]]
+    return [
+      ['antenna', this.antennaWatch.report],
+      ['spoofed', this.radio.spoofed],
+    ]
   }
 
   get receiver(): Receiver | undefined {

@@ -13,7 +13,7 @@ const lasting = ({ lasts_ms, over_ms }: { lasts_ms: number; over_ms: number }) =
 export class RadioWatch {
   readonly #interfered = lasting(jammed)
   readonly #jammed = lasting(jammed)
-  readonly #spoofed = lasting(spoofed)
+  #spoofed = lasting(spoofed)
   #bands: readonly BandReading[] = []
   #bandsAt_ms = Number.NEGATIVE_INFINITY
   #spoofing: Spoofing = 'unknown'
@@ -38,6 +38,12 @@ export class RadioWatch {
   /** The bands that are jammed. */
   get worst(): readonly BandReading[] {
     return this.#worst
+  }
+
+  /** Spoofing of which the previous instance knew counts until its last sign is long enough ago. */
+  resumeSpoofed(now_ms: number): void {
+    this.#spoofed = new Steady<boolean>((is) => is, spoofed.lasts_ms, spoofed.over_ms)
+    this.#spoofed.see(true, now_ms)
   }
 
   /** Empty while nothing is known. */

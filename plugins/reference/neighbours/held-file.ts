@@ -20,12 +20,21 @@ export const Kept = Type.Object({
 })
 export type Kept = Static<typeof Kept>
 
-const Stored = Type.Object({
+/** What the file contains. */
+const Held = Type.Object({
   /** When it was written: UTC, and by the monotonic clock that the times of `kept` are of. */
   utc_ms: Type.Number(),
   monotonic_ms: Type.Number(),
   kept: Kept,
 })
+export type Held = Static<typeof Held>
+
+/** The evidence, with times of the present monotonic clock. @returns undefined: it is too old */
+export function evidenceOf(held: Held, utc_ms: number, monotonic_ms: number): Kept | undefined {
+  const age_ms = utc_ms - held.utc_ms
+  if (!(age_ms >= 0 && age_ms < valid_ms)) return undefined
+  return shifted(held.kept, monotonic_ms - age_ms - held.monotonic_ms)
+}
 
 export class HeldFile {
   readonly #dir: () => DataDir
@@ -42,20 +51,14 @@ export class HeldFile {
 
   get #file() {
     const { path, ensureRoom } = this.#dir()
-    return new StateFile(Stored, join(path, 'held.json'), { room: ensureRoom })
+    return new StateFile(Held, join(path, 'held.json'), { room: ensureRoom })
   }
 
-  /**
-   * The evidence, with times of the present monotonic clock. Never rejects.
-   * @returns undefined: there is none, it is too old, or it cannot be read
-   */
-  async read(utc_ms: number, monotonic_ms: number): Promise<Kept | undefined> {
+  /** Never rejects. @returns undefined: there is none, or it cannot be read */
+  async read(): Promise<Held | undefined> {
     const { value, damage } = await this.#file.read()
     if (damage !== undefined) this.#failed(`the evidence of the neighbours cannot be read: ${damage}`)
-    if (!value) return undefined
-    const age_ms = utc_ms - value.utc_ms
-    if (!(age_ms >= 0 && age_ms < valid_ms)) return undefined
-    return shifted(value.kept, monotonic_ms - age_ms - value.monotonic_ms)
+    return value
   }
 
   /** Evidence that is stored already is not written again. */

@@ -59,9 +59,9 @@ export default definePlugin({
     return { curves, held, list, watch }
   },
 
-  async start(ctx, handoff, { curves, list, watch }) {
+  async start(ctx, handoff, { curves, held, list, watch }) {
     await curves.read()
-    watch.start(list.get(), handoff.get('kept', Kept))
+    watch.start(list.get(), handoff.get('kept', Kept), await held.read())
     const report = () => {
       ctx.status(watch.text)
       const { advice, effect, text, values } = watch

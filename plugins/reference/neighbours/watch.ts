@@ -8,7 +8,7 @@ import { compare, failureText, obstacleOf, rest_ms, withoutTwins } from './compa
 import type { Curves } from './curve.js'
 import { type Feed, feedOf } from './feed.js'
 import { type Confirmation, confirmed, type EffectSetting, effectOf, type Finding, findingOf } from './finding.js'
-import type { HeldFile, Kept } from './held-file.js'
+import { evidenceOf, type Held, type HeldFile, type Kept } from './held-file.js'
 import { Neighbour } from './neighbour.js'
 import { OwnBase } from './own-base.js'
 import { type NeighbourSetting, nameOf, sourceOf } from './setting.js'
@@ -44,11 +44,13 @@ export class NeighbourWatch implements NeighbourCheck {
   #finding: Finding
   #confirmation: Confirmation | undefined
   #effect: NeighbourEffect = 'none'
+  /** The effect that the listeners were told. */
+  #reported: NeighbourEffect = 'none'
   #isComparing = false
   /** A stream may change many times a second: it is judged at the next look. */
   #isJudgementDue = false
-  /** The file is read when the time and the position are known. */
-  #isFileRead = false
+  /** Evidence of an earlier run: it is judged when the position is known, and that of a file when the time is known, too. */
+  #earlier: { readonly kept?: Kept | undefined; readonly held?: Held | undefined } | undefined
   #notBefore_ms = 0
 
   constructor(deps: WatchDeps) {
@@ -69,14 +71,17 @@ export class NeighbourWatch implements NeighbourCheck {
   }
 
   get effect() {
-    return this.#effect
+    return this.#isStillHeld ? 'holds' : this.#effect
   }
 
   get text() {
+    if (this.#isStillHeld)
+      return 'they did before the restart, and the station does not know yet how long ago, and whether its position is the same'
     return this.#members.length === 0 ? 'no neighbours are set' : this.#finding.text
   }
 
   get advice() {
+    if (this.#isStillHeld) return 'wait until the receiver has a position'
     if (this.state !== 'contradicts') return ''
     return this.#finding.isStated
       ? 'if exact positions matter, enter a more accurate position, or survey with corrections'
@@ -103,19 +108,18 @@ export class NeighbourWatch implements NeighbourCheck {
     return this.#members.map(({ setting }) => sourceOf(setting))
   }
 
-  start(list: readonly NeighbourSetting[], kept: Kept | undefined): void {
+  /** @param kept evidence of the previous instance @param held evidence for a closed gate, of a file */
+  start(list: readonly NeighbourSetting[], kept: Kept | undefined, held: Held | undefined): void {
+    this.#earlier = { kept, held }
     this.own.listen()
     this.apply(list)
-    if (kept) {
-      this.#isFileRead = true
-      this.#resume(kept)
-    }
+    this.#judgeEarlier()
     this.#deps.ctx.timers.every(look_ms, () => this.#checkMembers())
   }
 
   stop(): Kept | undefined {
     for (const { feed } of this.#members) feed.stop()
-    return this.#kept
+    return this.#earlier?.kept ?? this.#kept
   }
 
   get #kept(): Kept | undefined {
@@ -166,36 +170,50 @@ export class NeighbourWatch implements NeighbourCheck {
     const announced = { acc_m: chosen?.acc_m, frame: frameNamed(chosen?.frame ?? '') }
     const finding = findingOf({ arp: arp ?? { x: 0, y: 0, z: 0 }, ...announced }, arp ? compared : [], year)
     this.#confirmation = confirmed(this.#confirmation, finding, now_ms)
-    const before = { finding: this.#finding, effect: this.#effect }
+    const before = { finding: this.#finding, effect: this.#reported }
     this.#finding = finding
     this.#effect = effectOf(finding, effect(), this.#confirmation)
+    this.#reported = this.effect
     this.#store()
-    if (isDeepStrictEqual(before, { finding, effect: this.#effect })) return
-    const isOther = before.finding.state !== finding.state || before.effect !== this.#effect
+    if (isDeepStrictEqual(before, { finding, effect: this.#reported })) return
+    const isOther = before.finding.state !== finding.state || before.effect !== this.#reported
     if (isOther) {
       const level = finding.state === 'contradicts' ? 'warn' : 'info'
       const { against } = finding
-      ctx.log[level]({ state: finding.state, effect: this.#effect, against, ...finding.values }, this.text)
+      ctx.log[level]({ state: finding.state, effect: this.#reported, against, ...finding.values }, this.text)
     }
     this.#changed.emit()
   }
 
-  /** While nothing was read there may be evidence of an earlier run. */
+  /** A base that is known to be wrong sends nothing until the evidence for it is judged. Without a procedure the gate tells the position. */
+  get #isStillHeld(): boolean {
+    const { ctx, effect } = this.#deps
+    return (
+      this.#earlier?.held !== undefined &&
+      this.#members.length > 0 &&
+      effect() === 'hold' &&
+      ctx.services.find(procedureStatus) !== undefined
+    )
+  }
+
   #store(): void {
     const { ctx, held } = this.#deps
-    if (!this.#isFileRead) return
+    if (this.#earlier) return
     const kept = this.#effect === 'holds' ? this.#kept : undefined
     if (kept) held.write(kept, ctx.services.use(device).utc_ms(), ctx.clock.monotonic())
     else held.remove()
   }
 
-  async #readFile(): Promise<void> {
-    const { ctx, held } = this.#deps
+  #judgeEarlier(): void {
+    const { ctx } = this.#deps
+    const { kept, held } = this.#earlier ?? {}
+    if (!this.#earlier || !this.own.arp) return
     const utc_ms = ctx.services.use(device).utc_ms()
-    if (this.#isFileRead || utc_ms === 0 || !this.own.arp) return
-    this.#isFileRead = true
-    const kept = await held.read(utc_ms, ctx.clock.monotonic())
-    if (kept) this.#resume(kept)
+    if (!kept && held && utc_ms === 0) return
+    this.#earlier = undefined
+    const evidence = kept ?? (held && evidenceOf(held, utc_ms, ctx.clock.monotonic()))
+    if (evidence) this.#resume(evidence)
+    this.judge()
   }
 
   #member(setting: NeighbourSetting, known: Member | undefined): Member {
@@ -222,7 +240,6 @@ export class NeighbourWatch implements NeighbourCheck {
       if (kept) neighbour.resume(kept.arp, kept.vectors)
     }
     this.#confirmation = confirmation
-    this.judge()
   }
 
   #ownChanged(): void {
@@ -236,7 +253,7 @@ export class NeighbourWatch implements NeighbourCheck {
   #checkMembers(): void {
     const now_ms = this.#deps.ctx.clock.monotonic()
     this.own.update()
-    void this.#readFile()
+    this.#judgeEarlier()
     const expired = this.#members.filter(({ neighbour }) => neighbour.expire(now_ms))
     if (expired.length > 0 || this.#isJudgementDue) this.judge()
     this.#isJudgementDue = false

@@ -6,6 +6,7 @@ import {
   neighbourCheck,
   procedureStatus,
   type Receiver,
+  type Reception,
   type RtcmClient,
   type RtcmEpoch,
   type RtcmFrame,
@@ -39,15 +40,14 @@ function inOrder(frames: ReadonlyMap<number, RtcmFrame>): RtcmFrame[] {
   return [...frames.values()].sort((a, b) => a.type - b.type)
 }
 
-/** Whether a plugin that runs the GNSS procedure is in the variant: it waits, starts, runs or has failed. */
-function isJudged(ctx: PluginContext): boolean {
-  const plugins = ctx.services.find(station)?.plugins() ?? []
-  return plugins.some(({ provides }) => provides.includes(procedureStatus.id))
-}
-
-function heldBy({ services }: PluginContext): Held {
-  const held = services.find(reception)?.held ?? ''
-  return held === '' && services.find(neighbourCheck)?.effect === 'holds' ? 'neighbours' : held
+/** Whether a plugin of the variant provides the service: it waits, starts, runs or has failed. */
+function isProvided({ services }: PluginContext, { id }: { readonly id: string }): boolean {
+  return (
+    services
+      .find(station)
+      ?.plugins()
+      .some(({ provides }) => provides.includes(id)) === true
+  )
 }
 
 const isPosition = ({ type }: RtcmFrame) => type === 1005 || type === 1006
@@ -76,6 +76,8 @@ export class GatedStream implements RtcmStream {
   readonly #reference = new Map<number, RtcmFrame>()
   /** The station's own newest antenna messages. */
   #own: readonly RtcmFrame[] = []
+  /** The newest answers of the plugins for whose conditions RTCM is held back. */
+  readonly #held: { reception: Reception['held']; neighbours: boolean } = { reception: '', neighbours: false }
 
   constructor(ctx: PluginContext, queue_bytes: number) {
     this.#ctx = ctx
@@ -102,8 +104,8 @@ export class GatedStream implements RtcmStream {
     this.#output = new Flow(flow)
     this.gate = new Gate({
       mode: () => this.#receiver?.mode ?? 'unknown',
-      held: () => heldBy(ctx),
-      isJudged: () => isJudged(ctx),
+      held: () => this.#heldBy(),
+      isJudged: () => isProvided(ctx, procedureStatus),
       after,
       text: ctx.text,
       changed: (state) => this.#gateChanged(state),
@@ -142,6 +144,17 @@ export class GatedStream implements RtcmStream {
       this.gate.update()
       return check && on(check.onChange, () => this.gate.update())
     })
+  }
+
+  /** While a plugin is reloaded or has failed, nobody knows its condition: its newest answer stands. */
+  #heldBy(): Held {
+    const ctx = this.#ctx
+    const held = this.#held
+    const quality = ctx.services.find(reception)
+    if (quality || !isProvided(ctx, reception)) held.reception = quality?.held ?? ''
+    const check = ctx.services.find(neighbourCheck)
+    if (check || !isProvided(ctx, neighbourCheck)) held.neighbours = check?.effect === 'holds'
+    return held.reception === '' && held.neighbours ? 'neighbours' : held.reception
   }
 
   /** One verified frame of the receiver. */

@@ -80,6 +80,7 @@ export class PluginGraph {
 
   delete(entry: Entry): void {
     this.#entries.delete(entry.name)
+    this.#changed()
   }
 
   /** Code that could not be loaded before is known by its source until its own name is read. */

@@ -243,7 +243,9 @@ async function setUp(t: Test, setting: Setting = {}) {
 }
 
 t.test('neighbours confirm the position, contradict a wrong one, and hold RTCM if that is wanted', async (t) => {
-  const { shown, epochsUntil, stand, station, verdictNow, check, change } = await setUp(t, { effect: 'hold' })
+  const { shown, epochsUntil, clock, next, stand, station, verdictNow, check, change } = await setUp(t, {
+    effect: 'hold',
+  })
   const first = await epochsUntil(() => shown().state === 'agrees', 'confirmed')
   t.ok(first >= 20 && first < 40, `after ${first} min`)
   t.equal(check().effect, 'none')
@@ -274,9 +276,20 @@ t.test('neighbours confirm the position, contradict a wrong one, and hold RTCM i
   await epochsUntil(() => verdictNow().code === 'silent', 'the verdict')
   t.match(verdictNow(), { fitness: 'unfit', why_code: 'neighbours-contradict' })
 
+  const opened = () => station.lines.filter(({ msg }) => msg === 'RTCM goes out').length
+  const before = opened()
+  await station.reload('neighbours')
+  await next()
+  t.equal(opened(), before, 'S2: held while it is reloaded')
   await station.unload('neighbours')
+  await clock.advance(200)
+  t.equal(opened(), before + 1, 'without the plugin nobody holds it')
   await station.load('neighbours')
-  await epochsUntil(() => check().effect === 'holds', 'held after a restart too', 12)
+  t.equal(check().effect, 'holds', 'S2: held from the start after a restart')
+  await next()
+  t.equal(check().effect, 'holds', 'and by the evidence of the file')
+  t.equal(shown().state, 'contradicts')
+  t.equal(opened(), before + 1)
 
   stand(ownPlace)
   await epochsUntil(() => check().effect === 'none', 'open again', 4)
