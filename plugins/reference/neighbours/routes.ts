@@ -67,7 +67,8 @@ export function addRoutes(
     url: '/neighbours',
     schema: {
       summary: 'Sets the neighbouring bases',
-      description: 'A missing password keeps the stored one of the same host and port.',
+      description:
+        'A missing password keeps the stored one of the same host and port, but not in plain text after TLS.',
       body: Sent,
       response: { 200: ChangeAnswer },
     },

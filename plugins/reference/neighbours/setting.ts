@@ -1,5 +1,5 @@
 /** Which bases the station is compared with. */
-import { Host, MountName, Password, Port, Tls, User } from 'rtk-base/ntrip'
+import { Host, MountName, mayKeepLogin, Password, Port, Tls, User } from 'rtk-base/ntrip'
 import { type Static, Type } from 'typebox'
 
 export const mostNeighbours = 4
@@ -63,15 +63,12 @@ export function problemOf(list: readonly NeighbourSetting[], serial: string): st
   return name === undefined ? undefined : `two neighbours are called ${name}: give one another name`
 }
 
-/** A missing password is the stored one, for the same host and port only. */
+/** A missing password is the stored one, for the same host and port only, and not in plain text after TLS. */
 export function completed(sent: readonly NeighbourSetting[], stored: readonly NeighbourSetting[]): NeighbourSetting[] {
   return sent.map((one) => {
     if (!isNtrip(one) || one.password !== undefined) return one
     const isSame = (other: NeighbourSetting): other is NtripNeighbour =>
-      isNtrip(other) &&
-      other.password !== undefined &&
-      other.host === one.host &&
-      (other.port ?? 2101) === (one.port ?? 2101)
+      isNtrip(other) && other.password !== undefined && mayKeepLogin(other, one)
     const known = stored.filter(isSame)
     // A caster may have a login for each mountpoint.
     const { password } =

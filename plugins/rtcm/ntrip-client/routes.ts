@@ -1,5 +1,5 @@
 /** HTTP: the source without its password, its change, and the test of one. */
-import { asSent } from 'rtk-base/ntrip'
+import { asSent, mayKeepLogin } from 'rtk-base/ntrip'
 import { type ConfigKey, type PluginContext, unavailable } from 'rtk-base/plugin'
 import { ChangeAnswer } from 'rtk-base/schemas'
 import { type Ecef, station } from 'rtk-base/services'
@@ -11,10 +11,9 @@ const { password, ...open } = Source.properties
 const Shown = Type.Object({ ...open, set: Type.Boolean({ description: 'A password is stored' }) })
 const Sent = Type.Object({ source: Source }, { additionalProperties: false })
 
-/** A missing password is the stored one, for the same host and port only. */
+/** A missing password is the stored one, for the same host and port only, and not in plain text after TLS. */
 function completed(sent: Source, stored: Source): Source {
-  const isSame = sent.host === stored.host && (sent.port ?? 2101) === (stored.port ?? 2101)
-  if (sent.password !== undefined || !isSame || stored.password === undefined) return sent
+  if (sent.password !== undefined || !mayKeepLogin(stored, sent) || stored.password === undefined) return sent
   return { ...sent, password: stored.password }
 }
 
@@ -43,7 +42,8 @@ export function sourceRoutes(
     url: '/ntrip-client',
     schema: {
       summary: 'Sets the caster for corrections',
-      description: 'A missing password keeps the stored one of the same host and port.',
+      description:
+        'A missing password keeps the stored one of the same host and port, but not in plain text after TLS.',
       body: Sent,
       response: { 200: ChangeAnswer },
     },

@@ -29,7 +29,7 @@ export function casterRoutes(
     schema: {
       summary: 'Sets the list of casters',
       description:
-        'A missing password keeps the stored one of the same host, port and mountpoint, or of the only caster of this host and port.',
+        'A missing password keeps the stored one of the same host, port and mountpoint, or of the only caster of this host and port, but not in plain text after TLS.',
       body: Sent,
       response: { 200: ChangeAnswer },
     },

@@ -4,6 +4,7 @@ import {
   hostHeader,
   loginForm,
   MountName,
+  mayKeepLogin,
   Password,
   Port,
   selectionFields,
@@ -76,14 +77,14 @@ export const SentTarget = Type.Object(
 export type SentTarget = Static<typeof SentTarget>
 
 /**
- * Fills in missing passwords from the stored caster of this name, or from the only one of this host and port. Another host
- * never gets a stored password.
+ * Fills in missing passwords from the stored caster of this host, port and mountpoint, or from the only one of this host and
+ * port. Another host never gets a stored password, and none travels in plain text that was entered for TLS.
  */
 export function completed(sent: SentTarget, stored: readonly Target[]): Target {
   const { echo, ...rest } = sent
-  const neighbours = stored.filter(({ host, port = 2101 }) => host === sent.host && port === (sent.port ?? 2101))
+  const neighbours = stored.filter((one) => mayKeepLogin(one, sent))
   const kept =
-    stored.find((one) => nameOf(one) === nameOf(rest)) ?? (neighbours.length === 1 ? neighbours[0] : undefined)
+    neighbours.find(({ mount }) => mount === sent.mount) ?? (neighbours.length === 1 ? neighbours[0] : undefined)
   const password = sent.password ?? kept?.password
   const echoPassword = echo?.password ?? (kept?.echo?.user === echo?.user ? kept?.echo?.password : undefined)
   return {

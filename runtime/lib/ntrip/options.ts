@@ -52,6 +52,19 @@ export const legacyField = Type.Optional(
   }),
 )
 
+/** Where a login is sent. */
+interface LoginPeer {
+  readonly host: string
+  readonly port?: number | undefined
+  readonly tls?: boolean | undefined
+}
+
+/** Whether the login that was entered for one caster may go to the other: the same host and port, and never in plain text after TLS. */
+export const mayKeepLogin = (from: LoginPeer, to: LoginPeer): boolean =>
+  from.host.toLowerCase() === to.host.toLowerCase() &&
+  (from.port ?? 2101) === (to.port ?? 2101) &&
+  (from.tls !== true || to.tls === true)
+
 /**
  * The answer to a change whose values were completed with stored passwords. A refused change is answered with its values: here
  * as they were sent.

@@ -564,6 +564,9 @@ t.test('settings', async (t) => {
   })
   await json('PUT', [{ ...own, host: 'localhost' }])
   t.match(await json('GET'), { neighbours: [{ set: false }] }, 'a password goes to no other host')
+  await json('PUT', [{ ...own, tls: true, password: 's3cret' }])
+  await json('PUT', [own])
+  t.match(await json('GET'), { neighbours: [{ set: false }] }, 'S5: nor in plain text after TLS')
   for (const [what, list] of Object.entries({
     'listed twice': [own, { ...own, name: 'B' }],
     'this station': [{ serial: 'TEST0001' }],

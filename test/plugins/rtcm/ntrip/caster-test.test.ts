@@ -261,6 +261,12 @@ t.test('a stored password goes to no other host', async (t) => {
   t.equal(kept({ host: 'b.example', port: 99, mount: 'ONE' }).password, undefined)
   t.same(kept({ host: 'b.example', mount: 'ONE', echo: { user: 'r' } }).echo, { user: 'r', password: 'p4' })
   t.same(kept({ host: 'b.example', mount: 'ONE', echo: { user: 'other' } }).echo, { user: 'other', password: '' })
+  t.equal(kept({ host: 'B.Example', mount: 'ONE' }).password, 'p3', 'a host is the same in any letters')
+  stored.push({ host: 't.example', mount: 'ONE', password: 'p5', tls: true, echo: { user: 'r', password: 'p6' } })
+  t.equal(kept({ host: 't.example', mount: 'TWO', tls: true }).password, 'p5')
+  const plain = kept({ host: 't.example', mount: 'ONE', echo: { user: 'r' } })
+  t.equal(plain.password, undefined, 'S5: what was entered for TLS does not go out in plain text')
+  t.same(plain.echo, { user: 'r', password: '' })
 })
 
 t.test('hostile requests', async (t) => {

@@ -155,4 +155,7 @@ t.test('a stored password stays, is never shown, and goes to no other host', asy
   await tried({ ...source, port: other.port })
   t.notMatch(other.visits.map(({ head }) => head).join(''), /bWU6czNjcmV0/)
   t.match(await ask('PUT', '/ntrip-client', { source: { host: 'http://x' } }), { status: 400 })
+  await ask('PUT', '/ntrip-client', { source: { ...source, password: 's3cret', tls: true } })
+  await tried(source)
+  t.notMatch(caster.visits.at(-1)?.head, /bWU6czNjcmV0/, 'S5: what was entered for TLS does not go out in plain text')
 })
