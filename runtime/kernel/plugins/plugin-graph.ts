@@ -24,7 +24,7 @@ export class PluginGraph {
   readonly #changed: () => void
 
   /**
-   * @param homes service → shipped plugin that provides it, for advice to a person
+   * @param homes service → shipped plugin that provides it
    * @param changed called after each change of a state
    */
   constructor(
@@ -52,9 +52,15 @@ export class PluginGraph {
     return this.#entries.get(name)
   }
 
-  /** Whether a plugin that is loaded provides this service, also while it does not run. */
+  /** Whether a plugin of this station provides this service, also while it does not run. */
   names(service: string): boolean {
-    return this.entries.some(({ version }) => edgesOf(version).provides.includes(service))
+    return this.entries.some((entry) => this.#providesOf(entry).includes(service))
+  }
+
+  /** Of code that could not be loaded or stays out of a start, the services of the shipped plugin of this name. */
+  #providesOf({ name, version }: Entry): string[] {
+    if (version) return edgesOf(version).provides
+    return Object.keys(this.#homes).filter((id) => this.#homes[id] === name)
   }
 
   /** The running plugin to which the first of `files` belongs that belongs to one alone. */
@@ -118,7 +124,7 @@ export class PluginGraph {
 
   reportOf(entry: Entry): PluginReport {
     const reason = entry.state === 'waiting' ? `needs ${this.named(this.missing(entry))}` : entry.reason
-    return reportOf(entry, reason)
+    return { ...reportOf(entry, reason), provides: this.#providesOf(entry) }
   }
 
   /** Messages to a person: from running plugins, and about plugins that do not run. */

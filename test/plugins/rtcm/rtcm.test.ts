@@ -12,6 +12,7 @@ import { Peers } from '../../../plugins/rtcm/udp-rtcm/peers.js'
 import { LocalNetwork } from '../../../runtime/gateway/http/local-network.js'
 import { decodeRtcm, encodeRtcm, messageNumber, type RtcmMessageOf } from '../../../runtime/lib/gnss/index.js'
 import { runAs } from '../../../runtime/platform/guard/owner.js'
+import type { Watchdog } from '../../../runtime/platform/supervision/index.js'
 import { textOf } from '../../../runtime/platform/texts/text-of.js'
 import { definePlugin } from '../../../runtime/plugin.js'
 import {
@@ -155,6 +156,25 @@ t.test('the gate', async (t) => {
       },
     )
   }
+
+  t.test('S2: is closed while the plugin that runs the procedure stays out of the start', async (t) => {
+    const watchdog = {
+      blocker: () => ({ plugin: 'survey-in', reason: 'it blocked the service for 30 s', quarantine_ms: 60_000 }),
+      ...{ onStall: () => () => {}, onAlive: () => () => {}, know() {}, booted() {} },
+    } as unknown as Watchdog
+    const clock = new ManualClock()
+    const receiver = fakeReceiver(() => clock.monotonic())
+    let stream: RtcmStream | undefined
+    const looking = probe([rtcmStream], ({ services }) => {
+      stream = services.use(rtcmStream)
+    })
+    const procedure = definePlugin({ name: 'survey-in', version: '1.0.0', api: '^1.0.0', setup: () => {} })
+    const plugins = { 'fake-receiver': receiver.definition, rtcm: rtcm, probe: looking, 'survey-in': procedure }
+    const station = await createTestStation({ clock, watchdog, plugins })
+    t.teardown(() => station.stop())
+    receiver.become({ mode: 'fixed' })
+    t.match(stream, { open: false, reason: 'the reference is not verified yet' })
+  })
 
   t.test('with a judge is closed until told trusted', async (t) => {
     const { receiver, station, stream, gate } = await setUp(t)
