@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { MqttBus, MqttDriver, MqttInbound } from '../../schemas/services.js'
 import { guard } from '../platform/guard/guard.js'
+import { currentOwner } from '../platform/guard/owner.js'
 import { topicMatches } from '../platform/topic-filter.js'
 import type { MqttSession, PublishOptions, PublishResult } from '../plugin.js'
 import type { SeriesHookPoint } from './hook-point.js'
@@ -44,7 +45,8 @@ export class Bus implements MqttBus {
     this.#driver?.subscribe(filters)
   }
 
-  attach(driver: MqttDriver): () => void {
+  attach(given: MqttDriver): () => void {
+    const driver = guardedDriver(given)
     this.#driver = driver
     this.#subscribed = this.#filters().join('\n')
     driver.subscribe(this.#filters())
@@ -92,6 +94,17 @@ export class Bus implements MqttBus {
   #filters(): string[] {
     return [...new Set(this.#topics.map(({ filter }) => filter()))].filter((filter) => filter !== '')
   }
+}
+
+/** A driver that throws is a link that is down, and no fault of whoever publishes. */
+function guardedDriver(driver: MqttDriver): MqttDriver {
+  const owner = currentOwner()
+  if (!owner) return driver
+  // The link says farewell while it is being stopped.
+  const options = { whileStopping: true }
+  const subscribe = guard(owner, 'subscribe of the MQTT link', driver.subscribe.bind(driver), options)
+  const publish = guard(owner, 'publish of the MQTT link', driver.publish.bind(driver), options)
+  return { subscribe, publish: (...message) => publish(...message) ?? 'offline' }
 }
 
 function bufferOf({ correlationData }: MqttInbound): Buffer | undefined {

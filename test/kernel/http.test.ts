@@ -14,12 +14,13 @@ import { Proxies } from '../../runtime/gateway/http/proxies.js'
 import { HttpServer } from '../../runtime/gateway/http/server.js'
 import { normalAddress, Prefixes } from '../../runtime/platform/address/address.js'
 import { FairQueue } from '../../runtime/platform/fair-share/fair-queue.js'
-import { currentOwner } from '../../runtime/platform/guard/owner.js'
+import { currentOwner, runAs } from '../../runtime/platform/guard/owner.js'
 import { systemClock } from '../../runtime/platform/ports/clock.js'
 import { systemNetwork } from '../../runtime/platform/ports/system-network.js'
 import { drive } from '../harness/drive.js'
 import { ManualClock, until } from '../harness/manual-clock.js'
 import { deferred, failures, get, owner, post, raw, says, serve, upgradeRequest } from './http-rig.js'
+import { ownerOf } from './owner.js'
 
 t.test('apps', async (t) => {
   t.test('a removed route is 404 while the request in flight on it completes', async (t) => {
@@ -1028,6 +1029,13 @@ t.test('a probe for the internet on an access point leads to the page, whatever 
   t.match(await ask('/generate_204', 'POST'), /^HTTP\/1\.1 403/)
   void end()
   t.match(await ask('/generate_204'), /^HTTP\/1\.1 403/, 'the plugin is gone')
+  const failed: string[] = []
+  const broken = () => {
+    throw new Error('no interface')
+  }
+  runAs(ownerOf('wap', failed), () => network.redirectProbes(broken))
+  t.match(await ask('/generate_204'), /^HTTP\/1\.1 403/, 'S3: a plugin that throws answers for itself')
+  t.same(failed, ['wap addresses of the access point: no interface'])
 })
 
 t.test('named proxies speak for those whom they forward, nobody else does', async (t) => {

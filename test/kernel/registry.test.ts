@@ -471,6 +471,32 @@ t.test('a change', async (t) => {
     )
   })
 
+  t.test('S3: a link whose driver throws stops no other plugin, and is the one that is blamed', async (t) => {
+    const { mqttBus } = await import('../../schemas/services.js')
+    const driver = definePlugin({
+      ...{ name: 'driver', version: '1.0.0', api: '^1.0.0', needs: [mqttBus], setup: () => {} },
+      start(ctx) {
+        const fail = () => {
+          throw new Error('the socket is gone')
+        }
+        ctx.services.use(mqttBus).attach({ publish: fail, subscribe: fail })
+      },
+    })
+    const told: string[] = []
+    const good = definePlugin({
+      ...{ name: 'good', version: '1.0.0', api: '^1.0.0', setup: (ctx) => ctx.mqtt.on('good', () => {}) },
+      start: (ctx) => void ctx.timers.after(1_000, () => told.push(ctx.mqtt.publish('good', 'x'))),
+    })
+    const station = await stationWith(t, { driver, good })
+    await station.clock.advance(1_000)
+    t.strictSame(told, ['offline'])
+    t.equal((await station.request('/get-info')).status, 200)
+    t.match(station.station.plugins().slice(-2), [
+      { name: 'driver', state: 'running', reason: /of the MQTT link: the socket is gone/ },
+      { name: 'good', state: 'running', reason: '' },
+    ])
+  })
+
   t.test('that cannot be stored is failed and applied by nobody', async (t) => {
     const { station, change, applied } = await settings(t)
     station.store.failure = 'disk full'
