@@ -10,11 +10,15 @@ export class Epochs {
   #fresh = false
   #incompleteInRow = 0
 
+  /** Counts how often the gate closed. */
+  closings = 0
+
   constructor(stream: Pick<RtcmStream, 'open' | 'reference'>) {
     this.#stream = stream
   }
 
   onEpoch(epoch: RtcmEpoch): void {
+    if (!this.#stream.open) return
     this.#incompleteInRow = epoch.complete ? 0 : this.#incompleteInRow + 1
     // Without this, nothing of a receiver that never marks the last frame of an epoch would be published.
     if (!epoch.complete && this.#incompleteInRow < incompleteLimit) return
@@ -24,13 +28,11 @@ export class Epochs {
 
   /** An epoch waits that is not published yet. */
   get fresh(): boolean {
-    this.#forgetBehindClosedGate()
     return this.#fresh
   }
 
   /** The newest reference messages and the newest epoch; undefined while there is none or the gate is closed. */
   payload(): Buffer | undefined {
-    this.#forgetBehindClosedGate()
     if (this.#newest === undefined) return undefined
     const frames: readonly RtcmFrame[] = [...this.#stream.reference(), ...this.#newest.frames]
     return Buffer.concat(frames.map(({ bytes }) => bytes))
@@ -40,9 +42,9 @@ export class Epochs {
     this.#fresh = false
   }
 
-  /** An epoch from before the gate closed must not be published after it opened again. */
-  #forgetBehindClosedGate(): void {
-    if (this.#stream.open) return
+  /** The gate closed. An epoch from before must not be published after it opened again, which may be at once. */
+  forget(): void {
+    this.closings++
     this.#newest = undefined
     this.#fresh = false
   }

@@ -75,6 +75,9 @@ export default definePlugin({
     ephemerides.listen()
     state.publisher = publisher
     publisher.publishCertificate()
+    ctx.on(stream.onState, ({ open }) => {
+      if (!open) epochs.forget()
+    })
     ctx.on(stream.onEpoch, (epoch) => {
       epochs.onEpoch(epoch)
       publisher.schedule()

@@ -90,12 +90,13 @@ export class Publisher {
     if (link?.up === false) return 'offline'
     if (this.#signing) return 'waiting'
     this.#signing = true
+    const { closings } = this.#epochs
     try {
       if (link === undefined) throw new Error('mqtt-link, which holds the key, does not run')
       const signature = await signatureOf(this.#ctx, link, this.#sequence, this.#settings.topic, payload)
       this.#ctx.errors.while('mqtt-rtcm-sign', false)
-      // The gate may have closed meanwhile.
-      return this.#epochs.payload() === undefined ? 'none' : this.#send(payload, signature)
+      // The gate may have closed meanwhile, and opened again with another reference.
+      return this.#epochs.closings > closings ? 'none' : this.#send(payload, signature)
     } catch (error) {
       this.#ctx.errors.while('mqtt-rtcm-sign', { reason: (error as Error).message })
       return 'unsigned'

@@ -45,8 +45,20 @@ const frame = (type: number, ...bytes: number[]): RtcmFrame => ({ type, bytes: U
 /** A gated stream that does what a test says. */
 function fakeStream() {
   const listeners = new Set<(epoch: RtcmEpoch) => void>()
+  const states = new Set<(state: { open: boolean; reason: string }) => void>()
+  let isOpen = true
   const stream = {
-    open: true,
+    get open() {
+      return isOpen
+    },
+    set open(open: boolean) {
+      isOpen = open
+      for (const fn of states) fn({ open, reason: '' })
+    },
+    onState: (fn: (state: { open: boolean; reason: string }) => void) => {
+      states.add(fn)
+      return () => void states.delete(fn)
+    },
     flows: true,
     reason: undefined as GateReason | undefined,
     reference: () => [frame(1005, 5)],
@@ -486,15 +498,27 @@ t.test('signed', skip ? { skip } : {}, async (t) => {
 
   t.test('a gate that closes while it is being signed holds it back', async (t) => {
     const { station, stream, link, epoch, signed } = await signingStation(t)
-    const sign = link.sign
+    const { sign } = link
     let done = false
+    let opensAgain = true
     link.sign = async (data) => {
       stream.open = false
+      if (opensAgain) {
+        stream.open = true
+        epoch(2)
+      }
       const signature = await sign(data)
       done = true
       return signature
     }
     epoch(1)
+    await until(() => done, 'the signature')
+    await settled()
+    t.same(signed(), [], 'S4: another reference goes out by now')
+    opensAgain = false
+    done = false
+    await station.clock.advance(1_000)
+    epoch(3)
     await until(() => done, 'the signature')
     await station.clock.advance(1_000)
     const answer = await station.station.command('rtcm-mqtt-force', { source: 'http' })
