@@ -10,7 +10,7 @@ const mostCommands = 8
 /** Queued commands; the answers to more would come too late for their senders. */
 export const mostWaiting = 64
 
-/** `base/{SN}/cmd`: the answer goes to the log, and to the response topic of MQTT 5 where there is one; without one a refusal is an error of the station. */
+/** `base/{SN}/cmd`: the answer goes to the response topic of MQTT 5 where there is one; without one a refusal is an error of the station. */
 export class CommandRequests {
   readonly #ctx: PluginContext
   readonly #refusals: Refusals
@@ -58,7 +58,11 @@ export class CommandRequests {
     else this.#running++
     try {
       const { status, text: answer, shown } = await this.#run(services.use(station), asked)
-      log.info({ command: name, status }, answer.slice(0, 200).trimEnd())
+      // An answer may contain passwords, as that of get-router-qr does. A refusal does not.
+      log.info(
+        { command: name, status },
+        status >= 400 ? answer.slice(0, 200).trimEnd() : 'a command over MQTT was answered',
+      )
       this.#refusals.note(message, `the command ${name?.slice(0, 60)}`, status >= 400 ? answer : undefined)
       respond(this.#ctx, message, answer, { status: String(status), command: shown })
     } finally {

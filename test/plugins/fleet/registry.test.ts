@@ -7,7 +7,7 @@ import { encodeNmea } from 'rtk-base/gnss'
 import { createTestStation, freeTcpPort, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
 import { readDocument } from '../../../plugins/fleet/fleet-registry/stations/reading.js'
-import { answerOf } from '../../../plugins/fleet/fleet-registry/stations/requests.js'
+import { answerOf, entryOfCommand } from '../../../plugins/fleet/fleet-registry/stations/requests.js'
 import { pass, settled } from '../../harness/drive.js'
 import { startBroker } from '../../harness/peers/brokers.js'
 import type { SpecStation } from '../../harness/peers/spec-station.js'
@@ -227,6 +227,7 @@ t.test('stations of this make and of others', async (t) => {
     const told = async () => (await record()).some(({ text }) => text === 'ntrip-user: sent')
     await passes(told, 'S6: the record has the command without its secret')
     t.notMatch(JSON.stringify(await record()), /geheim/)
+    t.equal(entryOfCommand('get-router-qr', 'PW:geheim;'), 'get-router-qr: answered', 'S6: nor what was answered')
   })
   await t.test('a station that does not answer is given up after 30 s', async (t) => {
     const mute = await rig.station('MUTE1', { document: foreignDocument('MUTE1'), change: () => undefined })

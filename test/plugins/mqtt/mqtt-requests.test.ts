@@ -38,6 +38,7 @@ t.test('requests', async (t) => {
           return 'started'
         },
       })
+      ctx.action({ name: 'get-router-qr', summary: 'shows passwords', run: () => 'PW:geheim;' })
       ctx.action({
         name: 'firmware',
         summary: 'updates',
@@ -197,7 +198,10 @@ t.test('requests', async (t) => {
     t.same(calls[2], { name: 'survey', input })
     t.ok(station.lines.some(({ command, status }) => command === 'survey' && status === 400))
     t.ok(station.lines.some(({ command }) => command === 'survey {"mintime_s":60}'))
-    t.notMatch(JSON.stringify(station.lines), /geheim/)
+    await send('cmd', 'get-router-qr')
+    const isAnswered = () => station.lines.some(({ command, status }) => command === 'get-router-qr' && status === 200)
+    await until(isAnswered, 'the answer')
+    t.notMatch(JSON.stringify(station.lines), /geheim/, 'S6: nor the answer')
     calls.length = 2
   })
 

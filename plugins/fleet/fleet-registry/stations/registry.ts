@@ -14,7 +14,7 @@ import { type Given, StationStore, type StoredStation } from '../store/station-s
 import { Asking } from './asking.js'
 import { PublishedSettings } from './published-settings.js'
 import { documentMark, type Facts, parseObject, readDocument, readState, storable, withoutSecrets } from './reading.js'
-import { Requests } from './requests.js'
+import { entryOfCommand, Requests } from './requests.js'
 import { SignsOfLife } from './signs-of-life.js'
 import { StationBudgets } from './station-budgets.js'
 import { isSameStation } from './transitions.js'
@@ -407,7 +407,7 @@ export class Registry implements Fleet {
   async command(serial: string, text: string, by: string): Promise<string> {
     this.#demandOnline(serial)
     const { answer, shown } = await this.#requests.command(serial, text)
-    this.record({ serial, kind: 'command', text: `${shown}: ${answer || 'sent'}`.slice(0, 500), by })
+    this.record({ serial, kind: 'command', text: entryOfCommand(shown, answer), by })
     return answer
   }
 

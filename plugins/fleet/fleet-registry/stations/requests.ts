@@ -38,6 +38,10 @@ export function answerOf(payload: Buffer): Answer | undefined {
 
 const mostShown = 200
 
+/** The record is kept for long, and an answer may contain passwords, as that of `get-router-qr` does. */
+export const entryOfCommand = (shown: string, answer: string): string =>
+  `${shown}: ${answer === '' ? 'sent' : 'answered'}`
+
 /** The name of a command: `log` of `log=d`. */
 function nameOf(text: string): string {
   if (!text.trimStart().startsWith('{')) return text.split('=', 1)[0]?.trim().slice(0, mostShown) ?? ''
