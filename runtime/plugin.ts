@@ -12,7 +12,7 @@ import type { Logger } from 'pino'
 import type { Static, TObject, TProperties, TSchema } from 'typebox'
 import type { MaskSelection } from '../schemas/document.js'
 import type { ErrorTable } from '../schemas/error-table.js'
-import type { Callback, Dispose, Event } from '../schemas/event.js'
+import type { Callback, Dispose, Event, ListenerOrder } from '../schemas/event.js'
 import type { MqttTopic } from '../schemas/mqtt/topics.js'
 import type { ErrorValues, Severity, StationError } from '../schemas/services/device.js'
 import type { ServiceToken } from '../schemas/token.js'
@@ -36,7 +36,7 @@ import type { ProcessPort } from './platform/ports/processes.js'
 import type { Edges } from './platform/time/edges.js'
 
 export { defineErrors, type ErrorKind, type ErrorTable } from '../schemas/error-table.js'
-export type { Callback, Dispose, Event } from '../schemas/event.js'
+export type { Callback, Dispose, Event, ListenerOrder } from '../schemas/event.js'
 export type { Severity } from '../schemas/services/device.js'
 export type { ClientBundle, ClientFile } from '../schemas/services/runtime.js'
 export { defineService, type ServiceToken } from '../schemas/token.js'
@@ -304,7 +304,7 @@ export interface PluginContext extends Edges {
   /** Makes an event that this plugin emits. Its listeners are removed when this plugin stops. */
   event<T>(): EventSource<T>
   /** Listens to an event of another plugin (or of the runtime), on behalf of this plugin and for its lifetime. */
-  on<T>(event: Event<T>, fn: Callback<[value: T]>): Dispose
+  on<T>(event: Event<T>, fn: Callback<[value: T]>, order?: ListenerOrder): Dispose
   readonly config: {
     define<S extends TSchema>(name: string, schema: S, options: ConfigOptions<Static<S>>): ConfigKey<Static<S>>
     /**

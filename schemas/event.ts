@@ -9,4 +9,7 @@ export type Callback<A extends unknown[] = []> = (...args: A) => any
  * An event of a provider: `ctx.on(receiver.onFix, fn)`. The listener belongs to the plugin that subscribed: its faults and
  * running time are attributed to that plugin, and it ends with that plugin.
  */
-export type Event<T> = (fn: Callback<[value: T]>) => () => void
+export type Event<T> = (fn: Callback<[value: T]>, order?: ListenerOrder) => () => void
+
+/** Called before the others, whenever it subscribes: what they compute does not delay it. Default: in the order of subscription. */
+export type ListenerOrder = 'first'

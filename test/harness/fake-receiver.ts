@@ -70,7 +70,12 @@ export function fakeReceiver(now_ms: () => number): FakeReceiver {
     identity: { module: 'FAKE', firmware: '1', hardware: '1', software: '1', serial: '00' },
     fix: undefined,
     corruptRtcm: 0,
-    onRtcm: on(frames),
+    onRtcm(fn, order) {
+      const others = [...frames]
+      frames.clear()
+      for (const one of order === 'first' ? [fn, ...others] : [...others, fn]) frames.add(one)
+      return () => frames.delete(fn)
+    },
     onFix: on(fixes),
     onState: on(states),
     async resetAmbiguities() {

@@ -14,7 +14,6 @@ import {
   type Receiver,
   type ReferencePosition,
   type RtcmFrame,
-  rtcmGate,
 } from 'rtk-base/services'
 import { type Static, Type } from 'typebox'
 import { AntennaPhases, evidenceOf, type HeardEpoch, PhaseSnapshot, unknown } from './antenna-phases.js'
@@ -122,12 +121,11 @@ export class IntegrityMonitor implements Integrity {
   start(receiver: Receiver, before: Snapshot | undefined): void {
     // Somebody else configured this receiver: it is trusted without checks.
     if (receiver.mode === 'listening') return
-    const { on, services, timers } = this.#ctx
+    const { on, timers } = this.#ctx
     this.#receiver = receiver
     this.#continuity.start(before?.last)
     if (before) this.#resumeFrom(before)
-    // Subscribed after the gate, also when the gate is reloaded: computing here delays no frame.
-    services.watch(rtcmGate, () => on(receiver.onRtcm, (frame) => this.#heardRtcm(frame)))
+    on(receiver.onRtcm, (frame) => this.#heardRtcm(frame))
     on(receiver.onFix, (fix) => this.#check.add(fix))
     const { onEphemeris, onResiduals, onSatellites, onSecondFix, onWarning } = receiver
     if (onEphemeris) on(onEphemeris, (frame) => this.#orbits.hear(frame))

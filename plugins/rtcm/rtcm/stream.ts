@@ -127,7 +127,7 @@ export class GatedStream implements RtcmStream {
   connect(receiver: Receiver): void {
     const { on, services } = this.#ctx
     this.#receiver = receiver
-    on(receiver.onRtcm, (frame) => this.push(frame))
+    on(receiver.onRtcm, (frame) => this.push(frame), 'first')
     on(receiver.onState, () => {
       this.input.intervalChanged()
       this.#output.intervalChanged()

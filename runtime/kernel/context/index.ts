@@ -31,10 +31,10 @@ export function createContext(instance: Instance, host: ContextHost): PluginCont
       scope.own('event', () => hub.close())
       return hub
     },
-    on(event, fn) {
+    on(event, fn, order) {
       argument('listener: its event', event, 'function')
       argument('listener: its function', fn, 'function')
-      return listen(instance, event, fn)
+      return listen(instance, event, fn, order)
     },
     config: configOf(instance, host),
     info: infoOf(instance, host),

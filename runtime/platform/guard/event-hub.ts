@@ -1,11 +1,11 @@
-import type { Callback, Dispose, Event } from '../../../schemas/event.js'
+import type { Callback, Dispose, Event, ListenerOrder } from '../../../schemas/event.js'
 import { guard, isGuarded } from './guard.js'
 import { asRuntime, currentOwner, type Owner } from './owner.js'
 
 /** An event, as its provider has it. The provider puts `on` into its service and keeps `emit` and `listeners` to itself. */
 export interface EventSource<T> {
   readonly on: Event<T>
-  /** Calls every listener in the order of subscription. Never throws. */
+  /** Calls every listener: those that are to be first, then the others in the order of subscription. Never throws. */
   emit(value: T): void
   /** Number of listeners. Without listeners, the provider need not produce the value. */
   readonly listeners: number
@@ -26,10 +26,10 @@ export class EventHub<T> implements EventSource<T> {
     return this.#listeners.length
   }
 
-  readonly on: Event<T> = (fn) => {
+  readonly on: Event<T> = (fn, order) => {
     const owner = isGuarded(fn) ? undefined : currentOwner()
     const listener = owner ? guard(owner, this.#what, fn) : (value: T) => fn(value)
-    this.#listeners = [...this.#listeners, listener]
+    this.#listeners = order === 'first' ? [listener, ...this.#listeners] : [...this.#listeners, listener]
     const leave = () => {
       this.#listeners = this.#listeners.filter((other) => other !== listener)
     }
@@ -59,6 +59,6 @@ export class EventHub<T> implements EventSource<T> {
 }
 
 /** Subscribes on behalf of `owner`, in whosever call this happens. */
-export function listen<T>(owner: Owner, event: Event<T>, fn: Callback<[T]>): Dispose {
-  return owner.own('listener', event(guard(owner, 'listener', fn)))
+export function listen<T>(owner: Owner, event: Event<T>, fn: Callback<[T]>, order?: ListenerOrder): Dispose {
+  return owner.own('listener', event(guard(owner, 'listener', fn), order))
 }

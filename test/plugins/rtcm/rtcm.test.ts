@@ -22,6 +22,7 @@ import {
   type RtcmFrame,
   type RtcmGate,
   type RtcmStream,
+  receiver as receiverToken,
   rtcmGate,
   rtcmStream,
 } from '../../../schemas/services.js'
@@ -494,6 +495,29 @@ t.test('what the gate tells: each change once, with how it was before', async (t
   last.leave('remove')
   t.equal(gate.reason?.text, 'no plugin verifies the reference')
   t.equal(clock.pending, 0)
+})
+
+t.test('P6: rovers get a frame before anybody computes with it, also after a reload', async (t) => {
+  const receiver = fakeReceiver(() => 0)
+  const heard: string[] = []
+  const observer = definePlugin({
+    ...{ name: 'observer', version: '1.0.0', api: '^1.0.0', needs: [receiverToken], setup: () => {} },
+    start: (ctx) => void ctx.on(ctx.services.use(receiverToken).onRtcm, () => heard.push('observer')),
+  })
+  const rovers = probe([rtcmStream], ({ services }) => {
+    const take = () => heard.push('rover') > 0
+    services.use(rtcmStream).subscribe({ ...subscriber('rover'), take })
+  })
+  const station = await createTestStation({
+    plugins: { 'fake-receiver': receiver.definition, observer, rtcm: rtcm, probe: rovers },
+  })
+  t.teardown(() => station.stop())
+  receiver.become({ mode: 'listening' })
+  for (const _again of [1, 2]) {
+    receiver.emit(arpFrame(here))
+    t.same(heard.splice(0), ['rover', 'observer'])
+    await station.reload('rtcm')
+  }
 })
 
 t.test('a judge that was replaced has no say', async (t) => {
