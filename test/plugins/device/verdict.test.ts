@@ -265,6 +265,17 @@ t.test('base.state.base', async (t) => {
       })
       const verdict = () => rig.station.field('base.state.verdict') as { code: string; why: string }
       await rig.until(() => verdict().code === 'ok', 300)
+      // Four seconds of it are an error, which stays for a minute: the verdict says the same, at the same time.
+      rig.simulated.spoof(3)
+      for (let second = 0; second < 75; second++) {
+        if (second === 4) rig.simulated.spoof(1)
+        await rig.seconds(1)
+        const isError = rig.station.device.errors().some(({ code }) => code === 'gnss-spoofed')
+        const isVerdict = /spoofed/.test(verdict().why)
+        if (isError !== isVerdict) t.fail(`S12: after ${second} s: error ${isError}, verdict ${isVerdict}`)
+        if (second === 5) t.equal(isError, true)
+      }
+      await rig.until(() => verdict().code === 'ok', 60)
       rig.simulated.spoof(3)
       await rig.seconds(20)
       t.match(verdict(), { code: spoofedHold ? 'silent' : 'spoofing', why: /spoofed/ })
