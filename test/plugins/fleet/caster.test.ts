@@ -529,6 +529,12 @@ t.test('rover accounts', async (t) => {
   await seconds(1, base)
   t.notOk(one.closed, 'a note ends nothing')
 
+  for (const name of ['ann', 'cat', 'dan']) {
+    const known = await rover('A1', await add({ name }))
+    t.match(known.text, 'ICY 200 OK')
+    known.socket.destroy()
+  }
+
   // The database is down: whoever is there stays, and whoever was there lately comes back.
   shared.isDown = true
   await get(one, 'an epoch without the database', base)
@@ -543,9 +549,13 @@ t.test('rover accounts', async (t) => {
   one.socket.destroy()
   const again = await rover('A1', bob)
   t.match(again.text, 'ICY 200 OK', 'an hour later too')
+  const reads = { text: 'from fleet_caster_account where name', until: Promise.resolve(), waiting: 0 }
+  shared.held = reads
   shared.up()
   await seconds(1, base)
+  shared.held = undefined
   t.notOk(again.closed, 'nothing was changed meanwhile')
+  t.equal(reads.waiting, 2, 'F12: each instance reads the accounts that it knows at once')
 
   // Deleted: ended everywhere.
   t.equal((await json('DELETE', `${accounts}/bob`)).status, 200)
