@@ -77,6 +77,18 @@ t.test('a station ID', async (t) => {
     t.equal((await setUp(t, { store })).field('config.station.id'), 0)
   })
 
+  t.test('P3: a change is written to the receiver once', async (t) => {
+    const rig = await setUp(t)
+    await rig.until(() => rig.arps().length > 3, 60)
+    for (const values of [{ 'gnss-station-id': 4095 }, { 'gnss-elevation-mask': 12 }]) {
+      const { ram } = rig.simulated.received
+      t.match(await rig.change(values), { result: 'ok' })
+      await rig.seconds(60)
+      t.equal(rig.field('state.status'), 'fixed')
+      t.equal(rig.simulated.received.ram, ram + 1, Object.keys(values).join())
+    }
+  })
+
   t.test('that the receiver does not take costs nothing: it is expected with 0', async (t) => {
     const rig = await setUp(t)
     rig.simulated.nak('CFG-RTCM-DF003_OUT')
