@@ -24,6 +24,8 @@ const mostStrikes = 3
 const certificate_ms = 60_000
 /** The router wants a new password first: whether it has one by now. */
 const newPassword_ms = 60_000
+/** Whether the user has got a right that was refused: each look is a login. */
+const rights_ms = 60 * 60_000
 /** Between two looks at a locked router the wait of the login limits counts, up to this. */
 const longestLocked_ms = 30 * 60_000
 
@@ -122,6 +124,9 @@ export class RouterLink {
 
   start(): void {
     void this.#connect()
+    this.#deps.ctx.timers.every(rights_ms, () => {
+      if (this.#state === 'online') this.schedule('rights', (performer, signal) => performer.renewRights(signal))
+    })
   }
 
   /** Tries at once: credentials or the certificate were changed, by a person. */

@@ -44,6 +44,14 @@ export class Performer {
     this.#pause = pause
   }
 
+  /** The user had no right to some alternatives: they are tried again with a new session, for rights may be given later. */
+  async renewRights(signal: AbortSignal): Promise<void> {
+    const refused = [...this.#closed].flatMap(([way, { kind }]) => (kind === 'expired' ? [way] : []))
+    if (refused.length === 0) return
+    await this.renew(signal)
+    for (const way of refused) this.#closed.delete(way)
+  }
+
   /** By the first way that this router has. @throws RTK_ERR_ROUTER_… */
   async perform<K extends OperationName>(name: K, input: Input<K>, signal: AbortSignal): Promise<Output<K>> {
     const ways = waysOf(name, this.dialect)
@@ -131,7 +139,10 @@ export class Performer {
           this.#isSessionGood = false
           continue
         }
-        if (again) this.#forbidden.set(way as AnyWay, new Set(denied))
+        for (const [index, { ok }] of outcomes.entries()) if (ok) forbidden.delete(index)
+        // Also without a login for it, where the session was new: one that has answered nothing yet has not ended.
+        for (const index of denied) forbidden.add(index)
+        this.#forbidden.set(way as AnyWay, forbidden)
         return judged(way, input, facts, calls, outcomes)
       }
     } catch (error) {

@@ -244,6 +244,26 @@ t.test('N11: a right that a login does not give costs one login, also beside oth
   }
 })
 
+t.test('N11: a right that is given later is noticed within two hours, for one login an hour', async (t) => {
+  const answers = current().ubus
+  const refused = Object.fromEntries(Object.keys(answers).map((name) => [name, new Status(6)]))
+  const isOfModem = (name: string) => name.startsWith('gsm.')
+  const only = (keep: (name: string) => boolean) =>
+    Object.fromEntries(Object.entries(refused).filter(([name]) => keep(name)))
+  const router = await new FakeRouter({ ubus: { ...answers, ...only(isOfModem) } }).listen(t)
+  const rig = await startRig(t, { url: router.url, ...withPassword })
+  await rig.reach('online')
+  await rig.pass(20 * minute_ms, 5_000)
+  t.equal(rig.station.field('router.signal'), 0)
+  const before = router.logins.length
+  await rig.pass(60 * minute_ms, 5_000)
+  t.ok(router.logins.length <= before + 1, `${router.logins.length - before} logins in an hour`)
+  router.ubus = answers
+  await rig.pass(75 * minute_ms, 5_000)
+  t.not(rig.station.field('router.signal'), 0, 'the signal is read')
+  t.equal(rig.link(), 'online')
+})
+
 t.test(
   'N11: a router that answers nothing that is asked for is logged in to again, and not at once again',
   async (t) => {
