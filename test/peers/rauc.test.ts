@@ -35,7 +35,13 @@ function flow() {
       ctx.services.provide(
         rtcmStream,
         partOf(rtcmStream, {
-          ...{ open: true, reason: undefined, onEpoch: epochs.on as never, onState: states.on as never, onFlow: flow.on },
+          ...{
+            open: true,
+            reason: undefined,
+            onEpoch: epochs.on as never,
+            onState: states.on as never,
+            onFlow: flow.on,
+          },
           get flows() {
             return edges.flows
           },

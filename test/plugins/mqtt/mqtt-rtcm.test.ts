@@ -45,7 +45,7 @@ const frame = (type: number, ...bytes: number[]): RtcmFrame => ({ type, bytes: U
 /** A gated stream that does what a test says. */
 function fakeStream() {
   const listeners = new Set<(epoch: RtcmEpoch) => void>()
-  const states = new Set<(state: { open: boolean; reason: string }) => void>()
+  const states = new Set<(state: { open: boolean; reason: GateReason | undefined }) => void>()
   let isOpen = true
   const stream = {
     get open() {
@@ -53,9 +53,9 @@ function fakeStream() {
     },
     set open(open: boolean) {
       isOpen = open
-      for (const fn of states) fn({ open, reason: '' })
+      for (const fn of states) fn({ open, reason: undefined })
     },
-    onState: (fn: (state: { open: boolean; reason: string }) => void) => {
+    onState: (fn: (state: { open: boolean; reason: GateReason | undefined }) => void) => {
       states.add(fn)
       return () => void states.delete(fn)
     },
