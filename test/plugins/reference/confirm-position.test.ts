@@ -241,7 +241,8 @@ t.test('W4: the same reference takes a confirmation back that is not checked yet
   const rig = await fixed(t)
   rig.base.move(0.5)
   await rig.until(() => rig.state() === 'moved', 10)
-  t.match(await rig.command('confirm-position'), { text: /is checked as soon as/ })
+  const answered = await rig.station.request('/actions/confirm-position', { method: 'POST' })
+  t.match(answered.json(), { text: /is checked as soon as/, value: { used: false, needed_m: Number } })
   await rig.change({ 'gnss-ref-chosen': 'survey' })
   t.match(rig.errors(), [/the carrier phases show a move .*if the antenna is where it was, send confirm-position/])
   rig.sent.length = 0

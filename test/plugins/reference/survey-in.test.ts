@@ -140,6 +140,23 @@ t.test('a first start', async (t) => {
     t.strictSame(rig.errors(), [])
   })
 
+  t.test(
+    'says so later when there was no receiver for a while: that time does not count',
+    { skip: gateOnly },
+    async (t) => {
+      const rig = await setUp(t)
+      rig.base.acc_m = 20
+      await rig.seconds(600)
+      rig.base.receiver.become({ link: 'offline', configured: false })
+      await rig.seconds(600)
+      rig.base.receiver.become({ link: 'up' })
+      await rig.seconds(200)
+      t.notOk(rig.errors().some((text) => /for 15 min/.test(text)))
+      await rig.seconds(200)
+      t.match(rig.errors(), [/for 15 min: no steady position/])
+    },
+  )
+
   t.test('says so too when the fix comes and goes all the time', { skip: gateOnly }, async (t) => {
     const rig = await setUp(t, { options: { initial_s: 60 } })
     for (let i = 0; i < 30; i++) {
@@ -809,7 +826,7 @@ t.test('a survey-in that is asked for', { skip: gateOnly }, async (t) => {
     await rig.seconds(120)
     t.equal(rig.sent.length, 0)
     t.match(rig.errors(), [/aborted: it was ended by stop-survey-in; there is no other reference/])
-    t.match((await rig.station.request('/procedure')).json(), { state: 'idle' })
+    t.match((await rig.station.request('/procedure')).json(), { state: 'idle', since: 120 })
   })
 
   t.test('stop-survey-in after a move: the suspicion stands, and nothing goes out', async (t) => {
