@@ -129,6 +129,14 @@ t.test('quiet hours over midnight, in a time zone with summer time', (t) => {
     [390, false],
   ] as const)
     t.equal(night && isQuiet(night, minute), quiet, `${minute}`)
+  const day = quietHoursOf('7:05-22:00')
+  for (const [minute, quiet] of [
+    [424, false],
+    [425, true],
+    [1_319, true],
+    [1_320, false],
+  ] as const)
+    t.equal(day && isQuiet(day, minute), quiet, `by day, ${minute}`)
   for (const text of ['', '22-6', '24:00-06:00', '22:00-06:60', 'x22:00-06:00'])
     t.equal(quietHoursOf(text), undefined, text)
   t.equal(clockTime(Date.UTC(2026, 6, 1, 12), 'Europe/Berlin'), '14:00')
@@ -172,6 +180,22 @@ t.test('many stations in one notice: ten names, and how many more', (t) => {
   t.equal(subject, '12 stations of group north lost their broker since 02:13')
   t.equal(names.split(', ').length, 10)
   t.match(text, /and 2 more$/)
+  t.end()
+})
+
+t.test('the subject of one alert says that it comes and goes, of an end or of several nothing of the kind', (t) => {
+  for (const [what, flaps, count, isSaid] of [
+    ['begin', 0, 1, false],
+    ['begin', 3, 1, true],
+    ['end', 3, 1, false],
+    ['begin', 3, 2, false],
+  ] as const) {
+    const batches = new Batches({ group_ms: 0, hourly: 10 })
+    for (let n = 0; n < count; n++) batches.add({ what, alert: alert(`S${n}`, 'broker'), flaps }, 0)
+    const [batch] = batches.due(0, false, () => '')
+    const { subject } = noticeOf(batch as never, 'UTC')
+    t.equal(/, comes and goes$/.test(subject), isSaid, subject)
+  }
   t.end()
 })
 
@@ -280,7 +304,9 @@ t.test('stored times become those of the next run; a clock set back lets no time
     batches: { batches: [], sent_ms: [990] },
   }
   t.match(moved(state, 5, 60_000), { entries: [{ at_ms: -10_095, told_ms: -10_045 }], batches: { sent_ms: [-10_005] } })
-  for (const utc_ms of [0, 40_000]) t.match(moved(state, 5, utc_ms), { entries: [{ at_ms: -95, told_ms: -45 }] })
+  const untouched = { entries: [{ at_ms: -95, told_ms: -45 }] }
+  for (const utc_ms of [0, 40_000]) t.match(moved(state, 5, utc_ms), untouched)
+  t.match(moved({ ...state, utc_ms: 0 }, 5, 60_000), untouched, 'it was stored without a clock')
   t.end()
 })
 
