@@ -24,7 +24,7 @@ export default definePlugin({
     async function post(): Promise<void> {
       const stream = ctx.services.find(rtcmStream)
       if (report.get() === '' || !stream) return
-      const body = JSON.stringify({ station: ctx.serial, open: stream.open, reason: stream.reason })
+      const body = JSON.stringify({ station: ctx.serial, open: stream.open, reason: stream.reason?.text ?? '' })
       await ctx.fetch(report.get(), { method: 'POST', body, timeout_ms: 5_000 })
     }
     ctx.config.onChange([port.name], () => state.listener?.move({ port: port.get() }))

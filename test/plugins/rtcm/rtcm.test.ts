@@ -174,7 +174,7 @@ t.test('the gate', async (t) => {
     const station = await createTestStation({ clock, watchdog, plugins })
     t.teardown(() => station.stop())
     receiver.become({ mode: 'fixed' })
-    t.match(stream, { open: false, reason: 'the reference is not verified yet' })
+    t.match(stream, { open: false, reason: { code: 'not-verified' } })
   })
 
   t.test('with a judge is closed until told trusted', async (t) => {
