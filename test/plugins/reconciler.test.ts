@@ -58,6 +58,31 @@ t.test('a failure stands as an error with its reason and the next attempt, until
   t.equal(restored, 2, 'told of what was set right, not of what was entered')
 })
 
+t.test('what changes while something else is applied is set right, although nothing happens any more', async (t) => {
+  let done = () => {}
+  const { clock, it, reconciler } = lamp({
+    apply: async (lamp) => {
+      it.applied.push(clock.monotonic())
+      if (it.applied.length > 1) lamp.isOn = true
+      // The first one is answered before the lamp goes out for good.
+      else
+        await new Promise<void>((resolve) => {
+          done = resolve
+        })
+    },
+  })
+  if (it.lamp) it.lamp.isOn = true
+  const applied = reconciler.apply()
+  if (it.lamp) it.lamp.isOn = false
+  const looked = reconciler.reconcile()
+  done()
+  await Promise.all([applied, looked])
+  await clock.advance(999)
+  t.same(it.applied, [0], 'it may be on its way')
+  await clock.advance(1)
+  t.same([it.applied, it.lamp?.isOn, clock.pending], [[0, 1_000], true, 0])
+})
+
 t.test('others who undo it are not fought at full speed; left alone for long, it is set at once', async (t) => {
   const { clock, it, reconciler } = lamp({ lasting_ms: 60_000 })
   const undo = async () => {

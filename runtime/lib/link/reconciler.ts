@@ -92,8 +92,13 @@ export class Reconciler<State> {
   /** Something else is wanted: it is applied without a wait. Rejects with the failure, which the caller reports. */
   async apply(): Promise<void> {
     this.restart()
-    const state = this.#options.look()
-    if (state !== undefined) await this.#run(() => this.#options.apply(state))
+    const { apply, differs, look } = this.#options
+    const state = look()
+    if (state === undefined) return
+    await this.#run(() => apply(state))
+    // What changed meanwhile was not looked at, and may be the last that happens. It gets time to arrive at what was applied.
+    const now = look()
+    if (now !== undefined && differs(now) && !this.#waiting) this.#waitAgain()
   }
 
   /** Something else is wanted: the failure is forgotten, and the waits start again. */
