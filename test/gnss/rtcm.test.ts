@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { Framer } from '../../runtime/lib/gnss/framer.js'
 import { decodeGga } from '../../runtime/lib/gnss/nmea.js'
+import { epochUtc_ms } from '../../runtime/lib/gnss/rtcm/epoch-time.js'
 import {
   constellationOf,
   crc24q,
@@ -24,6 +25,7 @@ import {
   splitGlonassTime,
   stationId,
 } from '../../runtime/lib/gnss/rtcm/messages.js'
+import { carrier_hz } from '../../runtime/lib/gnss/rtcm/observed.js'
 import { referenceDifference } from '../../runtime/lib/gnss/rtcm/reference-point.js'
 import { captures, noCaptures, type OracleValues } from '../harness/captures.js'
 
@@ -132,6 +134,7 @@ t.test('any reference station message survives encoding and decoding', async (t)
       assert.equal(stationId(frame), message.stationId)
       const plain = (value: unknown) => JSON.parse(JSON.stringify(value).replaceAll('-0,', '0,'))
       assert.deepEqual(plain(decodeRtcm(frame)), plain(message))
+      assert.equal(decodeRtcm(encodeFrame(frame.subarray(3, -4))), undefined, 'a byte is missing')
     }),
     { numRuns: 60 },
   )
@@ -186,6 +189,43 @@ t.test('epoch times', async (t) => {
       },
     ),
   )
+})
+
+t.test('when the observations of a frame were made, and the carrier that they are of', async (t) => {
+  // Thursday, 20:31:38 GPS time, as `epoch times` above; in Moscow three hours later.
+  const at_ms = Date.UTC(2024, 0, 11, 17, 31, 20)
+  const [tow_ms, leap_s] = [408_698_000, 18]
+  const msm = (constellation: 'GPS' | 'GLONASS' | 'BeiDou', epochTime = msmEpochTime(constellation, tow_ms, leap_s)) =>
+    encodeMsm({ type: msmType(constellation, 7), stationId: 1, epochTime, multiple: false, observations: [] })
+  const legacy = (number: number, time: number, timeBits: number) => {
+    const bits = number.toString(2).padStart(12, '0') + '0'.repeat(12) + time.toString(2).padStart(timeBits, '0')
+    return encodeFrame(Uint8Array.from(bits.padEnd(64, '0').match(/.{8}/g) ?? [], (byte) => Number.parseInt(byte, 2)))
+  }
+  const moscow_ms = splitGlonassTime(msmEpochTime('GLONASS', tow_ms, leap_s)).ms
+  for (const [what, frame] of [
+    ['GPS', msm('GPS')],
+    ['BeiDou', msm('BeiDou')],
+    ['GLONASS', msm('GLONASS')],
+    ['GLONASS, whose day is unknown', msm('GLONASS', 7 * 2 ** 27 + moscow_ms)],
+    ['1004', legacy(1004, tow_ms, 30)],
+    ['1012', legacy(1012, moscow_ms, 27)],
+  ] as const)
+    for (const apart_ms of [-6, -1, 0, 1, 6].map((hours) => hours * 3_600_000))
+      t.equal(epochUtc_ms(frame, at_ms + apart_ms, leap_s), at_ms, `${what}, ${apart_ms} ms apart`)
+  t.equal(epochUtc_ms(encodeRtcm({ type: 1005, ...station1234 }), at_ms, leap_s), undefined, 'no observations')
+  t.equal(epochUtc_ms(encodeFrame(hex('43500000')), at_ms, leap_s), undefined, 'too short')
+
+  for (const [constellation, band, channel, carrier] of [
+    ['GPS', 'L1', undefined, 1_575_420_000],
+    ['GPS', 'L5', undefined, 1_176_450_000],
+    ['GLONASS', 'L1', undefined, 1_602_000_000],
+    ['GLONASS', 'L1', -7, 1_598_062_500],
+    ['GLONASS', 'L2', 6, 1_248_625_000],
+    ['BeiDou', 'B1I', undefined, 1_561_098_000],
+    ['GPS', 'L7', undefined, undefined],
+    ['GLONASS', 'L7', 1, undefined],
+  ] as const)
+    t.equal(carrier_hz(constellation, band, channel), carrier, `${constellation} ${band} ${channel}`)
 })
 
 /** Resolution of ranges and rates by MSM type, metres: standard and high. */

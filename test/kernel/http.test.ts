@@ -537,6 +537,7 @@ t.test('answers to errors are JSON', async (t) => {
           get('/teapot', async () => {
             throw Object.assign(new Error('short and stout'), { statusCode: 418 })
           }),
+          get('/files/*', async () => ({})),
         ],
       }),
       owner('checked', {
@@ -585,6 +586,7 @@ t.test('answers to errors are JSON', async (t) => {
   for (const [path, method, methods] of [
     ['/teapot', 'POST', 'GET'],
     ['/query?n=7', 'PUT', 'GET'],
+    ['/files/of/somebody?x=1', 'POST', 'GET'],
   ] as const)
     t.match(
       await ask(path, { method }),
@@ -595,6 +597,8 @@ t.test('answers to errors are JSON', async (t) => {
       },
       'C10: another method',
     )
+  t.match(await ask('/files', { method: 'POST' }), { status: 404 })
+  t.match(await ask('/teapot/lid', { method: 'POST' }), { status: 404 })
   t.match(await ask('/%zz'), { status: 400, json: { error: 'RTK_ERR_REQUEST' } })
 
   t.same((await ask('/query?n=7')).json, { n: 7 }, 'a query is converted')
@@ -654,18 +658,20 @@ t.test('hostile and slow input', async (t) => {
   const head = 'POST /any HTTP/1.1\r\nhost: localhost\r\n'
 
   t.test('slow: the server ends what does not arrive in time', async (t) => {
-    const [nothing, header, body, streamed, unwanted] = await Promise.all([
+    const [nothing, header, body, streamed, unwanted, announced] = await Promise.all([
       raw(port, ''),
       raw(port, 'POST /any HTTP/1.1\r\nhost: local'),
       raw(port, `${head}content-length: 10\r\n\r\n{"a"`),
       raw(port, 'POST /stream HTTP/1.1\r\nhost: localhost\r\ncontent-length: 10\r\n\r\nabc'),
       raw(port, 'POST /nowhere HTTP/1.1\r\nhost: localhost\r\ncontent-length: 10\r\n\r\nabc'),
+      raw(port, `${head}content-length: 70000\r\n\r\n{"a"`),
     ])
     t.match(nothing, /^$|^HTTP\/1.1 408/)
     t.match(header, /^HTTP\/1.1 408 .*RTK_ERR_REQUEST_TIMEOUT/s)
     t.match(body, /^HTTP\/1.1 408 .*RTK_ERR_REQUEST_TIMEOUT.*200 ms/s)
     t.notMatch(streamed, /200 OK/)
     t.match(unwanted, /^HTTP\/1.1 40[48]/)
+    t.match(announced, /^HTTP\/1.1 413 /, 'nobody waits for what is announced as too large')
   })
 
   t.test('a peer that does not read its answer is cut off, a quiet stream is not', async (t) => {
@@ -853,6 +859,24 @@ t.test('hostile and slow input', async (t) => {
     t.equal(served[2], 'flood 3')
     await until(() => served.length === 4, 'an answer that waits for something else holds nobody up')
     t.equal(served[3], 'flood 4')
+  })
+
+  t.test('an answer that is out after its turn ends no other turn', async (t) => {
+    const turnsEnd: (() => void)[] = []
+    t.intercept(globalThis, 'setTimeout', { value: (end: () => void) => void turnsEnd.push(end) })
+    const turn = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
+    const { served, ask } = queueOf(new FairQueue({ longest_ms: 50 }))
+    const late = ask('192.0.2.1', 'late')
+    for (const name of ['next', 'third']) ask('192.0.2.2', name)
+    turnsEnd[0]?.()
+    await turn()
+    t.strictSame(served, ['late', 'next'])
+    late()
+    await turn()
+    t.strictSame(served, ['late', 'next'], 'the next one has its whole turn')
+    turnsEnd[1]?.()
+    await turn()
+    t.strictSame(served, ['late', 'next', 'third'])
   })
 
   t.test('an answer that is out in time leaves no timer that would end the next turn', async (t) => {

@@ -381,6 +381,30 @@ t.test('a reload drops nobody', async (t) => {
     await until(() => late.error?.code === 'ECONNREFUSED', 'nobody listens')
   })
 
+  t.test('a version that listens elsewhere: the former address is free, connections go along', async (t) => {
+    const it = service()
+    const onConnection = (connection: Connection) => {
+      connection.inheritable(() => 1)
+      echo(connection)
+    }
+    const station = await stationWith(t, it.define({ onConnection, options: { inherits: true } }))
+    const before = await portOf(it)
+    const client = new Client(before)
+    await until(() => it.listener.connections === 1, 'the connection')
+    const elsewhere = { inherits: true, host: '0.0.0.0' }
+    station.define('caster', it.define({ onConnection, options: elsewhere, version: '2.0.0' }))
+    await station.reload('caster')
+    const port = await portOf(it)
+    t.not(port, before)
+    const next = new Client(port)
+    client.socket.write('still')
+    next.socket.write('new')
+    await until(() => client.text === 'still' && next.text === 'new', 'both are served')
+    const late = new Client(before)
+    await until(() => late.error?.code === 'ECONNREFUSED', 'the former address is given up')
+    for (const { socket } of [client, next]) socket.destroy()
+  })
+
   t.test('unload ends the connections after what was written; a stop of the station ends them at once', async (t) => {
     for (const end of ['unload', 'stop'] as const) {
       const it = service()

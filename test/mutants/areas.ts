@@ -177,7 +177,11 @@ export const areas: readonly Area[] = [
   {
     name: 'codec and framer',
     code: ['rtcm', 'framer.ts', 'crc24q.ts', 'nmea.ts', 'ubx.ts'].map((part) => `runtime/lib/gnss/${part}`),
-    tests: ['gnss/rtcm', 'gnss/rtcm-times', 'gnss/framer', 'gnss/ubx', 'fuzz/framer'],
+    tests: [
+      ...['rtcm', 'rtcm-times', 'legacy', 'framer', 'ubx'].map((file) => `gnss/${file}`),
+      'fuzz/framer',
+      'end-to-end/verifier',
+    ],
     sample: 12,
   },
   {
@@ -220,6 +224,8 @@ export const areas: readonly Area[] = [
       'plugins/rtcm/ntrip/caster',
       'plugins/rtcm/ntrip/client',
       'plugins/rtcm/ntrip/tcp',
+      'plugins/rtcm/ntrip/users',
+      'plugins/fleet/caster',
     ],
     sample: 14,
   },
@@ -315,7 +321,10 @@ export const areas: readonly Area[] = [
   {
     name: 'fleet record',
     code: ['stations', 'store', 'live.ts'].map((part) => `plugins/fleet/fleet-registry/${part}`),
-    tests: ['plugins/fleet/registry', 'plugins/device/alerts/fleet-alerts'],
+    tests: [
+      ...['registry', 'registry-store', 'queries', 'live'].map((file) => `plugins/fleet/${file}`),
+      'plugins/device/alerts/fleet-alerts',
+    ],
     sample: 14,
   },
   {
@@ -326,7 +335,11 @@ export const areas: readonly Area[] = [
       'plugins/fleet/fleet/database/postgres.ts',
       'plugins/fleet/fleet/jobs.ts',
     ],
-    tests: ['plugins/fleet/jobs', 'plugins/fleet/rollout-steps', 'plugins/fleet/rollout', 'peers/fleet'],
+    tests: [
+      ...['jobs', 'queries', 'rollout-steps', 'rollout'].map((file) => `plugins/fleet/${file}`),
+      'peers/fleet',
+      'peers/fleet-database',
+    ],
     sample: 14,
   },
 ]

@@ -6,7 +6,7 @@ import type { State } from '../../../plugins/device/alerts/state.js'
 import { Acceptances } from '../../../plugins/fleet/fleet-net/acceptance/acceptances.js'
 import { tables as netTables } from '../../../plugins/fleet/fleet-net/store/tables.js'
 import { entries } from '../../../plugins/fleet/fleet-registry/store/events.js'
-import { partsFor, tables as registryTables } from '../../../plugins/fleet/fleet-registry/store/tables.js'
+import { partsBefore, partsFor, tables as registryTables } from '../../../plugins/fleet/fleet-registry/store/tables.js'
 import * as rollouts from '../../../plugins/fleet/fleet-rollout/store.js'
 import type { FleetDatabase, FleetQuery } from '../../../schemas/services.js'
 import { followClock, openDatabase } from '../../harness/peers/embedded-database.js'
@@ -150,6 +150,26 @@ t.test('F9: a rollout is forgotten long after its end, one that runs never', asy
   t.match(left[0], { state: 'running' })
   const { rows } = await database.query<{ n: number }>('select count(*)::int as n from fleet_rollout_target')
   t.equal(rows[0]?.n, 8_000, 'with its stations')
+})
+
+t.test('a rollout changes its state once, whoever asks twice', async (t) => {
+  const [{ id }] = (await asking<{ id: number }>(
+    `insert into fleet_rollout (plan, actor) values ('{"name":"twice"}', 'anna') returning id`,
+  )) as [{ id: number }]
+  const set = (from: 'running' | 'paused', to: 'paused' | 'stopped') =>
+    rollouts.setState({ query: asking }, id, [from], to, '')
+  t.strictSame([await set('running', 'paused'), await set('running', 'paused')], [true, false])
+  t.strictSame([await set('running', 'stopped'), await set('paused', 'stopped')], [false, true])
+  await asking('delete from fleet_rollout where id = $1', [id])
+})
+
+t.test('a month of the record goes when nothing of it is kept', (t) => {
+  const names = ['fleet_event_2026_09', 'fleet_event_2026_10', 'fleet_document_2026_09', 'fleet_document_2026_11']
+  const before = (day: string) => partsBefore([...names, 'fleet_event', 'other_2020_01'], new Date(day))
+  t.strictSame(before('2026-09-30T23:59:59Z'), [])
+  t.strictSame(before('2026-10-01T00:00:00Z'), ['fleet_event_2026_09', 'fleet_document_2026_09'])
+  t.strictSame(before('2026-12-01T00:00:00Z'), names)
+  t.end()
 })
 
 t.test('F11: the acceptance tests of one station are found among those of all', async (t) => {

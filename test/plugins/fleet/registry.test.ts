@@ -8,6 +8,8 @@ import { createTestStation, freeTcpPort, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
 import { readDocument } from '../../../plugins/fleet/fleet-registry/stations/reading.js'
 import { answerOf, entryOfCommand } from '../../../plugins/fleet/fleet-registry/stations/requests.js'
+import { isPossible } from '../../../plugins/fleet/fleet-registry/stations/verdicts.js'
+import type { FleetStation } from '../../../schemas/services.js'
 import { pass, settled } from '../../harness/drive.js'
 import { startBroker } from '../../harness/peers/brokers.js'
 import type { SpecStation } from '../../harness/peers/spec-station.js'
@@ -532,8 +534,9 @@ t.test('what the broker has kept is no sign of life', async (t) => {
     const { version: _version, ...document } = { version: 0, ...two.document }
     two.document = 'nothing' as never
     const older = { ...fit, since: now_s() - 5_000, verdict: 'unfit', cause: 'moved' }
-    // What the fleet heard itself would count, whatever its time.
+    // What the fleet heard itself would count, whatever its time: the broker has to know that it does not listen.
     await fleet.unload('fleet-registry')
+    await settled()
     await two.lie('base/TWO1/state', JSON.stringify(older), true)
     await fleet.load('fleet-registry')
     await passes(async () => (await row('TWO1'))?.online === 'online', 'heard again')
@@ -793,5 +796,29 @@ t.test('P1: a station whose observations are rarer than its publications may be 
     return readDocument({ ...rest, mqtt, gnss: { ...gnss, rtcm: { msgs } } }).rtcm?.rate_s
   }
   t.strictSame([rateWith(30), rateWith(1), rateWith(undefined), rateWith(1, 60)], [30, 1, 1, 60])
+  t.end()
+})
+
+t.test('the time that a station gives its verdict counts where it can be', (t) => {
+  const now_s = 1_790_000_000
+  const kept = { verdict: 'fit', cause: 'ok', source: 'state', verdictSince_s: now_s - 100 }
+  const can = (verdictSince_s: number, given: Partial<FleetStation> = {}, before: object = {}) =>
+    isPossible(
+      { verdict: 'unfit', cause: 'moved', ...given, verdictSince_s },
+      { ...kept, ...before } as FleetStation,
+      now_s,
+    )
+  for (const [what, isSo, expected] of [
+    ['without a clock', can(0), false],
+    ['now', can(now_s), true],
+    ['clocks differ by a little', can(now_s + 5), true],
+    ['in the future', can(now_s + 6), false],
+    ['as old as the one that it replaces', can(now_s - 100), true],
+    ['older than the one that it replaces', can(now_s - 101), false],
+    ['the same verdict with its own time', can(now_s - 101, { verdict: 'fit', cause: 'ok' }), true],
+    ['the same with another cause', can(now_s - 101, { verdict: 'fit' }), false],
+    ['what was read from a document has no time', can(now_s - 101, {}, { source: 'document' }), true],
+  ] as const)
+    t.equal(isSo, expected, what)
   t.end()
 })

@@ -509,6 +509,8 @@ t.test('a row of the table says what was measured', async (t) => {
   t.equal(row([1084, 1020]).misc, 'GLONASS without 1230')
   t.equal(row([1077, 1087, 1097, 1107, 1117, 1127, 1137]).systems, 'GPS+GLO+GAL+SBAS+QZS+BDS+IRS')
   t.same([row([1075, 1005]).network, row([], { unverified: true }).network], ['SN1', 'NONE'])
+  t.match(row([1005]), { nmea: 0, solution: 0 })
+  t.match(row([1005], { needsPosition: true }), { nmea: 1, solution: 1 }, 'a base is chosen for the rover')
 
   const mount = (more: object) =>
     ({ name: 'M', contents: new Contents(clock), unverified: true, ...more }) as MountPoint
