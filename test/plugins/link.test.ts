@@ -19,6 +19,7 @@ import {
 import { Acknowledgement } from '../../runtime/lib/link/outbound/acknowledgement.js'
 import { withRemedy } from '../../runtime/lib/link/port/exclusive.js'
 import { SerialDevice } from '../../runtime/lib/link/port/serial.js'
+import { unacknowledged } from '../../runtime/platform/ports/tcp-queues.js'
 import { Backoff } from '../../runtime/platform/time/backoff.js'
 import { definePlugin } from '../../runtime/plugin.js'
 import { createTestStation, ManualClock, until } from '../harness/index.js'
@@ -236,6 +237,30 @@ t.test('what the other end leaves unacknowledged is timed, but not while this pr
   t.equal(await after(5), silent_ms + 15_000)
   peer.resume()
   await until(async () => socket.writableLength === 0 && (await after(5)) === 0, 'everything is acknowledged')
+})
+
+t.test('the table of the system is read for what was written since all was acknowledged', async (t) => {
+  const clock = new ManualClock()
+  let reads = 0
+  const socket = {
+    ...{ bytesWritten: 0, writableLength: 0, queue: 0 },
+    get [unacknowledged]() {
+      reads++
+      return this.queue
+    },
+  }
+  const line = new Acknowledgement(socket as unknown as Socket, clock)
+  const look = async (bytesWritten: number, queue: number) => {
+    Object.assign(socket, { bytesWritten, queue })
+    await clock.advance(5_000)
+    return [await line.look(), reads]
+  }
+  t.strictSame(await look(0, 0), [0, 1])
+  t.strictSame(await look(0, 0), [0, 1], 'it only receives')
+  t.strictSame(await look(10, 10), [5_000, 2], 'since the last look that saw something acknowledged')
+  t.strictSame(await look(10, 10), [10_000, 3], 'nothing was written, and it waits')
+  t.strictSame(await look(10, 0), [0, 4])
+  t.strictSame(await look(10, 0), [0, 4])
 })
 
 t.test('a serial port', async (t) => {

@@ -22,7 +22,7 @@ export {
 export { PasswordCheck } from '../../platform/password-check.js'
 /** For programs outside of a station; a plugin has `ctx.net`. */
 export { systemNetwork } from '../../platform/ports/system-network.js'
-export { tcpQueues } from '../../platform/ports/tcp-queues.js'
+export { type TcpQueues, tcpQueues } from '../../platform/ports/tcp-queues.js'
 export * as rates from '../../platform/rates.js'
 export type { Edges } from '../../platform/time/edges.js'
 export { AwakeClock, pause } from '../../platform/time/edges.js'

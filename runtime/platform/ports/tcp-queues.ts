@@ -9,40 +9,14 @@ import type { Socket } from './network.js'
 export const unacknowledged = Symbol('unacknowledged bytes')
 type Queued = Pick<Socket, 'localPort' | 'remotePort'> & { readonly [unacknowledged]?: number }
 
-/** @param remotePort both ports together name the connection; @returns undefined if it is not listed */
-export function findQueue(table: string, localPort: number, remotePort: number): number | undefined {
-  const port = (value: number) => value.toString(16).toUpperCase().padStart(4, '0')
-  const local = `:${port(localPort)}`
-  const remote = `:${port(remotePort)}`
-  for (const line of table.split('\n')) {
-    const [, own, other, , queues] = line.trim().split(/\s+/)
-    if (own?.endsWith(local) && other?.endsWith(remote) && queues)
-      return Number.parseInt(queues.split(':')[0] ?? '', 16)
-  }
-  return undefined
-}
-
 /** Bytes of a connection that the system holds and the other end has not acknowledged; undefined: unknown. */
-export async function queueOf({ localPort, remotePort, [unacknowledged]: own }: Queued): Promise<number | undefined> {
-  if (own !== undefined) return own
-  if (!localPort || !remotePort) return undefined
-  for (const file of ['/proc/net/tcp', '/proc/net/tcp6']) {
-    const found = findQueue(await readFile(file, 'latin1').catch(() => ''), localPort, remotePort)
-    if (found !== undefined) return found
-  }
-  return undefined
-}
+export type TcpQueues = (socket: Queued) => number | undefined
 
-/**
- * Reads the send queues of all connections once. `queueOf` would read the table again for each connection. If two
- * connections have the same ports, the longer queue counts.
- * @returns a function that returns the bytes that the other end of a connection has not acknowledged; undefined:
- *   unknown
- */
-export async function tcpQueues(): Promise<(socket: Queued) => number | undefined> {
+/** @param tables texts of /proc/net/tcp. Both ports name a connection; if two connections have the same ports, the longer queue counts */
+export function queuesIn(tables: readonly string[]): TcpQueues {
   const queues = new Map<string, number>()
-  for (const file of ['/proc/net/tcp', '/proc/net/tcp6']) {
-    for (const line of (await readFile(file, 'latin1').catch(() => '')).split('\n')) {
+  for (const table of tables) {
+    for (const line of table.split('\n')) {
       const [, own = '', other = '', , both = ''] = line.trim().split(/\s+/)
       const queue = Number.parseInt(both.split(':')[0] ?? '', 16)
       if (Number.isNaN(queue)) continue
@@ -51,4 +25,21 @@ export async function tcpQueues(): Promise<(socket: Queued) => number | undefine
     }
   }
   return ({ localPort, remotePort, [unacknowledged]: own }) => own ?? queues.get(`${localPort} ${remotePort}`)
+}
+
+let next: Promise<TcpQueues> | undefined
+
+/** The queues of all connections. Whoever asks in the same turn shares one read: the kernel needs milliseconds for the table. */
+export function tcpQueues(): Promise<TcpQueues> {
+  next ??= Promise.resolve().then(async () => {
+    next = undefined
+    const tables = ['/proc/net/tcp', '/proc/net/tcp6'].map((file) => readFile(file, 'latin1').catch(() => ''))
+    return queuesIn(await Promise.all(tables))
+  })
+  return next
+}
+
+/** As `TcpQueues`, for one connection. */
+export async function queueOf(socket: Queued): Promise<number | undefined> {
+  return socket[unacknowledged] ?? (await tcpQueues())(socket)
 }

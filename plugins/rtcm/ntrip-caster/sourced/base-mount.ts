@@ -1,9 +1,10 @@
+import type { TcpQueues } from 'rtk-base/link'
 import type { PluginContext } from 'rtk-base/plugin'
 import type { BaseMount, OpenMount, RtcmFrame } from 'rtk-base/services'
 import type { Known, Rover } from '../mount.js'
 import { RelayedMount } from '../relayed.js'
 import type { MountUsers } from './index.js'
-import { type Queues, Witnesses } from './witnesses.js'
+import { Witnesses } from './witnesses.js'
 
 /** A mountpoint of the service `mount-source`: its base is only asked for data while it has a rover. */
 export class SourcedBase extends RelayedMount {
@@ -69,7 +70,7 @@ export class SourcedBase extends RelayedMount {
   }
 
   /** Tells the source which epochs were acknowledged. */
-  acknowledge(queues: Queues): void {
+  acknowledge(queues: TcpQueues): void {
     const epochs = this.#witnesses.acknowledged(queues)
     if (epochs > 0) this.#open?.acknowledged(epochs)
   }

@@ -1,8 +1,6 @@
 /** Which epochs a rover has acknowledged, by TCP: the kernel has the bytes that wait for it. */
-import type { tcpQueues } from 'rtk-base/link'
+import type { TcpQueues } from 'rtk-base/link'
 import type { Rover } from '../mount.js'
-
-export type Queues = Awaited<ReturnType<typeof tcpQueues>>
 
 /** Rovers of a mountpoint that are followed: one that acknowledges is enough to know that the epoch got through. */
 const mostFollowed = 4
@@ -50,7 +48,7 @@ export class Witnesses {
   }
 
   /** @returns how many epochs were acknowledged for the first time */
-  acknowledged(queues: Queues): number {
+  acknowledged(queues: TcpQueues): number {
     let epochs = 0
     for (const [rover, { marks }] of this.#followed) {
       const { socket } = rover.connection

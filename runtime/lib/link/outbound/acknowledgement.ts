@@ -19,6 +19,8 @@ export class Acknowledgement {
   readonly #clock: AwakeClock
   #bytes: number
   #at_ms: number
+  /** What had been written when all of it was acknowledged. */
+  #allAt: number | undefined
 
   constructor(socket: Socket, clock: Edges['clock']) {
     this.#socket = socket
@@ -35,11 +37,15 @@ export class Acknowledgement {
   async look(): Promise<number | undefined> {
     const socket = this.#socket
     const now_ms = this.#clock.monotonic()
-    const queue = await queueOf(socket)
+    const written = socket.bytesWritten
+    // A read of the system's table costs milliseconds, and most connections only receive.
+    const isNothingNew = written === this.#allAt && socket.writableLength === 0
+    const queue = isNothingNew ? 0 : await queueOf(socket)
     if (queue === undefined) return undefined
     // Over TLS the bytes written are counted before encryption: an empty queue counts there.
     const bytes = socket.bytesWritten - socket.writableLength - queue
     const isAllAcknowledged = queue === 0 && socket.writableLength === 0
+    this.#allAt = isAllAcknowledged ? written : undefined
     if (bytes <= this.#bytes && !isAllAcknowledged) return now_ms - this.#at_ms
     this.#bytes = bytes
     this.#at_ms = now_ms

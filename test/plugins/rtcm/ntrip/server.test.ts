@@ -20,7 +20,7 @@ import {
 import type { Target } from '../../../../plugins/rtcm/ntrip-server/target.js'
 import { encodeRtcm } from '../../../../runtime/lib/gnss/index.js'
 import { systemNetwork } from '../../../../runtime/platform/ports/system-network.js'
-import { findQueue } from '../../../../runtime/platform/ports/tcp-queues.js'
+import { queuesIn } from '../../../../runtime/platform/ports/tcp-queues.js'
 import { type AnyPlugin, definePlugin, type PluginContext } from '../../../../runtime/plugin.js'
 import {
   type Link,
@@ -1242,8 +1242,9 @@ t.test('what the kernel has not got acknowledged', (t) => {
   const table = `  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid
    0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 1
    1: 0100007F:C350 0100007F:0835 01 00000A1F:00000000 01:00000018 00000003     0        0 2`
-  t.equal(findQueue(table, 50_000, 2_101), 0xa1f)
-  t.equal(findQueue(table, 50_001, 2_101), undefined)
-  t.equal(findQueue('', 1, 2), undefined)
+  const other = `   2: 0000000000000000FFFF00000100007F:C350 0000000000000000FFFF00000100007F:0835 01 00000001:00000000`
+  const queue = (localPort: number, ...tables: string[]) => queuesIn(tables)({ localPort, remotePort: 2_101 })
+  t.strictSame([queue(50_000, table), queue(50_000, other, table), queue(50_000, other)], [0xa1f, 0xa1f, 1])
+  t.strictSame([queue(50_001, table), queue(50_000, '')], [undefined, undefined])
   t.end()
 })
