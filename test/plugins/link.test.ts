@@ -244,7 +244,7 @@ t.test('the table of the system is read for what was written since all was ackno
   let reads = 0
   const socket = {
     ...{ bytesWritten: 0, writableLength: 0, queue: 0 },
-    get [unacknowledged]() {
+    get [unacknowledged](): number {
       reads++
       return this.queue
     },
