@@ -100,6 +100,8 @@ function deferred(): { promise: Promise<void>; resolve: () => void } {
 }
 
 const roleKey = Symbol('role')
+/** Without it Fastify compares a function with the exports of each loaded module, to find its name. */
+const displayName = Symbol.for('fastify.display-name')
 
 /** Notes what the caller may do, before an app gets the request. */
 export function noteRole(request: IncomingMessage, role: Role): void {
@@ -161,7 +163,10 @@ export async function buildApp(sets: readonly RouteSet[], deps: AppDeps): Promis
   const runtime = sessionRoutes(login, log)
   for (const path of [sessionPath, passwordPath]) taken.reserve(path, runtime.name)
   try {
-    for (const set of [runtime, ...sets]) app.register((scope) => registerSet(scope, set, taken, log))
+    for (const set of [runtime, ...sets]) {
+      const register = (scope: FastifyInstance) => registerSet(scope, set, taken, log)
+      app.register(Object.assign(register, { [displayName]: set.name }))
+    }
     await app.ready()
   } catch (error) {
     await app.close().catch(() => {})
