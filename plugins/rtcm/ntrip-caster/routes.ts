@@ -65,7 +65,7 @@ export function userRoutes(ctx: PluginContext, { caster, users, anonymous }: Par
     schema: { summary: 'The logins of rovers, without passwords', response: { 200: Listed } },
     handler: async () => ({
       users: users.list(),
-      anonymous: { now: anonymous() || users.count === 0, withLogins: anonymous() },
+      anonymous: { now: anonymous() || users.isEmpty, withLogins: anonymous() },
       mounts: caster.mounts.names,
       port: caster.address?.port ?? 0,
     }),

@@ -28,7 +28,7 @@ export function stationLogins(
   const isNamed = (mount: string) => (entered: string) => spelt(entered) === mount
   return {
     get isOpen() {
-      return anonymous() || stored.count === 0
+      return anonymous() || stored.isEmpty
     },
     known(credentials, mount) {
       const login = stored.knows(credentials, isNamed(mount))

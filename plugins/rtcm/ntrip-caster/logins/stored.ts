@@ -2,6 +2,8 @@ import { Mutex } from 'async-mutex'
 import { PasswordCheck } from 'rtk-base/link'
 import { loginForm } from 'rtk-base/ntrip'
 import { type PluginContext, RtkError } from 'rtk-base/plugin'
+import { type Static, Type } from 'typebox'
+import { Value } from 'typebox/value'
 
 /** 50 ms of a core: after a power cut hundreds of rovers come back at once. */
 const cost = { N: 2 ** 14, r: 8, p: 1 }
@@ -13,14 +15,15 @@ export interface Credentials {
   readonly password: string
 }
 
-export interface Login {
-  /** The hash of the password, as `PasswordCheck` stores it. */
-  readonly hash: string
-  /** Empty: every mountpoint. */
-  readonly mounts: string[]
-  /** Connections at the same time. */
-  readonly most: number
-}
+const Login = Type.Object({
+  hash: Type.String({ description: 'Of the password, as `PasswordCheck` stores it' }),
+  mounts: Type.Array(Type.String(), { description: 'Empty: every mountpoint' }),
+  most: Type.Integer({ minimum: 0, description: 'Connections at the same time' }),
+})
+export type Login = Static<typeof Login>
+
+/** Takes the place of a damaged login: no password has this hash. */
+const unusable: Login = { hash: '', mounts: [], most: 0 }
 
 /** Whether a mountpoint of a login, as it was entered, is the one that a client asks for. */
 type IsAsked = (mount: string) => boolean
@@ -38,6 +41,8 @@ export class StoredLogins {
   readonly #key: string
   readonly #most: number
   #all: Record<string, Login> = {}
+  /** What is stored is no record of logins: whose they were is lost. */
+  #isLost = false
   /** Checks that wait are not limited: each belongs to a connection, of which an address has few. */
   readonly #check = new PasswordCheck(cost, {})
   /** One change after the other: each starts from the result of the previous one. */
@@ -50,9 +55,29 @@ export class StoredLogins {
     this.#most = most
   }
 
+  /** A damaged login stays in the list, but nobody can use it: if it were dropped, a caster without other logins would be open. */
   async load(): Promise<void> {
-    const kept = await this.#ctx.store.protected.get(this.#key)
-    if (typeof kept === 'object' && kept !== null) this.#all = kept as Record<string, Login>
+    const stored = await this.#ctx.store.protected.get(this.#key)
+    if (stored === undefined) return
+    this.#isLost = typeof stored !== 'object' || stored === null || Array.isArray(stored)
+    if (this.#isLost) {
+      this.#ctx.log.error(
+        { key: this.#key },
+        'the stored logins are damaged: nobody can log in until they are set again',
+      )
+      return
+    }
+    const logins = Object.entries(stored as object).map(([name, login]): [string, Login] => {
+      if (Value.Check(Login, login)) return [name, login]
+      this.#ctx.log.error({ login: name }, 'the stored login is damaged: nobody can use it until it is set again')
+      return [name, unusable]
+    })
+    this.#all = Object.fromEntries(logins)
+  }
+
+  /** No login was ever set, or the last one was deleted. False if the logins were lost by damage. */
+  get isEmpty(): boolean {
+    return this.count === 0 && !this.#isLost
   }
 
   get count(): number {
@@ -89,6 +114,7 @@ export class StoredLogins {
   async #keep(all: Record<string, Login>): Promise<void> {
     await this.#ctx.store.protected.batch({ [this.#key]: all })
     this.#all = all
+    this.#isLost = false
   }
 
   has(name: string): boolean {

@@ -720,6 +720,56 @@ t.test('a login is known as long as it is right', async (t) => {
   ])
 })
 
+t.test('a damaged login locks out nobody else and lets nobody in', async (t) => {
+  const login = { hash: 'a.b', mounts: ['A'], most: 1 }
+  const load = async (stored: unknown) => {
+    const faults: string[] = []
+    const log = { error: (_fields: object, message: string) => faults.push(message) }
+    const protectedStore = { get: async () => stored, batch: async () => {} }
+    const ctx = { log, store: { protected: protectedStore } } as unknown as PluginContext
+    const logins = new StoredLogins(ctx, 'users')
+    await logins.load()
+    return { logins, faults: faults.length }
+  }
+  const asker = { address: '127.0.0.1', isWanted: () => true }
+  const isAsked = () => true
+  for (const damaged of [
+    ...[null, 7, 'x', [], {}],
+    ...[
+      { ...login, hash: 7 },
+      { ...login, mounts: 'A' },
+      { ...login, mounts: [7] },
+      { ...login, most: '1' },
+    ],
+    ...[
+      { ...login, hash: undefined },
+      { ...login, mounts: undefined },
+      { ...login, most: -1 },
+    ],
+  ]) {
+    const what = JSON.stringify(damaged)
+    const { logins, faults } = await load({ anna: damaged })
+    t.same([faults, logins.isEmpty, logins.list()], [1, false, [{ name: 'anna', mounts: [], most: 0 }]], what)
+    for (const password of ['', 'undefined']) {
+      t.equal(await logins.allows({ user: 'anna', password }, isAsked, asker), undefined, what)
+    }
+    await logins.set('bert', 'x', [], 1)
+    t.ok(await logins.allows({ user: 'bert', password: 'x' }, isAsked, asker), 'the others get in')
+    await logins.set('anna', 'y', [], 1)
+    t.ok(await logins.allows({ user: 'anna', password: 'y' }, isAsked, asker), 'once it is set again, it is right')
+  }
+  for (const stored of [null, 7, 'x', [login]]) {
+    const { logins, faults } = await load(stored)
+    t.same([faults, logins.count, logins.isEmpty], [1, 0, false], `not open: ${JSON.stringify(stored)}`)
+    await logins.set('bert', 'x', [], 1)
+    await logins.delete('bert')
+    t.ok(logins.isEmpty, 'who deletes the last one opens it')
+  }
+  const sound = await load({ anna: login })
+  t.same([sound.faults, sound.logins.list()], [0, [{ name: 'anna', mounts: ['A'], most: 1 }]])
+  t.ok((await load(undefined)).logins.isEmpty)
+})
+
 t.test('heads are read however they come, and bounded', async (t) => {
   const head = new HeadReader(20)
   t.equal(head.push(Buffer.from('GET / HTTP/1.0\r\n')), undefined)
