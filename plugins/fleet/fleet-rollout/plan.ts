@@ -153,16 +153,19 @@ export interface StoredPlan extends Plan {
 }
 
 /**
- * @param settings of the first station that the plan changes; undefined: it does not say them, as one of another make
+ * @param serial of the first station that the plan changes
+ * @param settings of that station; undefined: it does not say them, as one of another make
  * @throws RTK_ERR_COMMAND_VALUE for a parameter that this station does not have
  */
-export function storedPlan(plan: Plan, settings: StationSettings | undefined): StoredPlan {
+export function storedPlan(plan: Plan, serial: string, settings: StationSettings | undefined): StoredPlan {
   if (!('change' in plan.what)) return { ...plan, secrets: [] }
   if (!settings) return { ...plan, secrets: 'all' }
   const { parameters } = settings
   const names = parameters.map(({ name }) => name)
   const unknown = Object.keys({ ...plan.what.change, ...plan.what.back }).find((name) => !names.includes(name))
-  if (unknown !== undefined) throw badValue(`unknown parameter ${unknown}${didYouMean(unknown, names)}`)
+  if (unknown !== undefined) {
+    throw badValue(`station ${serial}: unknown parameter ${unknown}${didYouMean(unknown, names)}`)
+  }
   return { ...plan, secrets: parameters.filter(({ secret }) => secret).map(({ name }) => name) }
 }
 

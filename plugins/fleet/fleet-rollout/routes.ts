@@ -89,7 +89,7 @@ export function rolloutRoutes(ctx: PluginContext): void {
     const first = waves.flat()[0] ?? ''
     // Another make has neither.
     const says = 'change' in plan.what && known.station(first)?.source === 'state'
-    return storedPlan(plan, says ? await known.settings(first).catch(() => undefined) : undefined)
+    return storedPlan(plan, first, says ? await known.settings(first).catch(() => undefined) : undefined)
   }
   const unknown = (id: number) => new RtkError('RTK_ERR_NOT_FOUND', `there is no rollout ${id}`)
 

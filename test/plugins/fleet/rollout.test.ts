@@ -133,7 +133,7 @@ t.test('an image, wave by wave', async (t) => {
       for (const path of ['/fleet/rollouts/preview', '/fleet/rollouts'])
         t.match(await rig.send('POST', path, plan({ what })), {
           status: 400,
-          body: { message: 'unknown parameter udp-prot (did you mean "udp-port"?)' },
+          body: { message: /^station \S+: unknown parameter udp-prot \(did you mean "udp-port"\?\)$/ },
         })
   })
   await t.test('C8: as many serial numbers as promised are taken', async (t) => {
