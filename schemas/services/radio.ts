@@ -66,7 +66,6 @@ export interface RadioStation {
   readonly mac: string
   readonly rssi_dbm: number
   readonly inactive_ms: number
-  readonly authorized: boolean
 }
 
 /** The joined network, as reported by the driver. */

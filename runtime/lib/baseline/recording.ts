@@ -113,11 +113,6 @@ export class Recording {
     return this.#epochs.length
   }
 
-  /** Time between the oldest and the newest epoch, seconds. */
-  get span_s(): number {
-    return (this.#epochs.at(-1)?.at_s ?? 0) - (this.#epochs[0]?.at_s ?? 0)
-  }
-
   /** Forgets all but the orbits: the antenna or the announced position is another. */
   clear(): void {
     this.#epochs = []

@@ -88,6 +88,7 @@ export class Model {
   readonly random: Random
   readonly #fine: Random
   readonly #clock: GaussMarkov
+  /** Position at which the antenna was installed. */
   readonly #origin: Ecef
   readonly #lon_deg: number
   readonly #seed: number
@@ -124,12 +125,7 @@ export class Model {
     return offsetEnu(this.#origin, this.#motion.offset)
   }
 
-  /** Position at which the antenna was installed. */
-  get origin(): Ecef {
-    return this.#origin
-  }
-
-  /** Displacement of the antenna from `origin`. */
+  /** Displacement of the antenna from where it was installed. */
   get offset(): Enu {
     return this.#motion.offset
   }

@@ -59,7 +59,6 @@ export function stationsOf(text: string): RadioStation[] {
       mac,
       rssi_dbm: Math.round(number(field(block, 'signal')) ?? number(field(block, 'signal avg')) ?? 0),
       inactive_ms: Math.max(0, number(field(block, 'inactive time')) ?? 0),
-      authorized: field(block, 'authorized') !== 'no',
     })
   }
   return stations
