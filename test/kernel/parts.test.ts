@@ -691,9 +691,9 @@ t.test('a change that may cut its caller off', async (t) => {
     t.match(trial.pending, { left_s: 20 })
     trial.seen({ source: 'mqtt' } as Caller)
     await clock.advance(19_999)
-    t.same([events.over, trial.isOver], [0, false])
+    t.same([events.over, trial.expired], [0, undefined])
     await clock.advance(1)
-    t.same([events.over, trial.isOver, trial.pending?.left_s], [1, true, 0])
+    t.same([events.over, trial.expired, trial.pending?.left_s], [1, values('host'), 0])
   })
 
   t.test('is kept when its caller comes again, also over a restart', async (t) => {

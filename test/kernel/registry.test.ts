@@ -804,13 +804,13 @@ t.test('a change', async (t) => {
         changed: () => {},
       })
       trial.begin(new Map([['chan', 1]]))
-      t.notOk(trial.isOver)
+      t.notOk(trial.expired)
       trial.applied()
       await clock.advance(89_999)
       t.equal(over, 1)
-      t.ok(trial.isOver, 'whatever the clock says')
+      t.ok(trial.expired, 'whatever the clock says')
       trial.begin(new Map([['chan', 1]]))
-      t.notOk(trial.isOver, 'another change joined it')
+      t.notOk(trial.expired, 'another change joined it')
     })
 
     t.test('survives a restart that nobody planned', async (t) => {

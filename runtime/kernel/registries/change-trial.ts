@@ -56,9 +56,9 @@ export class ChangeTrial {
     return this.#trial.before
   }
 
-  /** The window has passed and no caller was seen. */
-  get isOver(): boolean {
-    return this.#trial.isOver
+  /** The values that return because the window has passed and no caller was seen. */
+  get expired(): ValuesBefore | undefined {
+    return this.#trial.isOver ? this.#trial.before : undefined
   }
 
   /** The parameters on trial and the seconds left; undefined while there is none. */

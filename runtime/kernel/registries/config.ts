@@ -222,9 +222,9 @@ export class ConfigRegistry {
   /** No caller was seen since the change: the previous values return. */
   async #trialOver(): Promise<void> {
     await this.#transactions.runExclusive(async () => {
-      const { before, isOver } = this.trial
+      const before = this.trial.expired
       // Confirmed, or joined by another change, a moment ago.
-      if (before === undefined || !isOver) return
+      if (before === undefined) return
       const { names, tried } = this.#inWords([...before.keys()])
       if (!(await this.#setBack(before))) return
       const { trial_s } = this.#deps
