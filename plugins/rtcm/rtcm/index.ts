@@ -31,13 +31,13 @@ export default definePlugin({
     return stream
   },
 
-  start(ctx, handoff, stream) {
+  async start(ctx, handoff, stream) {
     stream.resumeCount(handoff.get('received', Type.Integer({ minimum: 0 })) ?? 0)
     ctx.on(ctx.services.use(station).onCountersReset, () => stream.resumeCount(0))
     const held = handoff.get('held', HeldReason)
     if (held) stream.gate.resume(held)
     ctx.status(`closed: ${stream.reason?.text}`)
-    stream.connect(ctx.services.use(receiverToken))
+    await stream.connect(ctx.services.use(receiverToken))
   },
 
   stop: (_reason, stream) => [

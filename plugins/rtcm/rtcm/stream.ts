@@ -6,7 +6,6 @@ import {
   neighbourCheck,
   procedureStatus,
   type Receiver,
-  type Reception,
   type RtcmClient,
   type RtcmEpoch,
   type RtcmFrame,
@@ -20,7 +19,8 @@ import {
 import { type Antenna, atPhaseCentre, defineAntenna } from './antenna.js'
 import { EpochGrouper } from './epochs.js'
 import { Flow } from './flow.js'
-import { Gate, type Held } from './gate.js'
+import { Gate } from './gate.js'
+import { HeldConditions, isProvided } from './held.js'
 import { History } from './history.js'
 import { nominal_s, StationMessages } from './station-messages.js'
 import { RtcmStatistics } from './statistics.js'
@@ -38,16 +38,6 @@ function keepNewest(frames: Map<number, RtcmFrame>, frame: RtcmFrame): void {
 
 function inOrder(frames: ReadonlyMap<number, RtcmFrame>): RtcmFrame[] {
   return [...frames.values()].sort((a, b) => a.type - b.type)
-}
-
-/** Whether a plugin of the variant provides the service: it waits, starts, runs or has failed. */
-function isProvided({ services }: PluginContext, { id }: { readonly id: string }): boolean {
-  return (
-    services
-      .find(station)
-      ?.plugins()
-      .some(({ provides }) => provides.includes(id)) === true
-  )
 }
 
 const isPosition = ({ type }: RtcmFrame) => type === 1005 || type === 1006
@@ -76,8 +66,7 @@ export class GatedStream implements RtcmStream {
   readonly #reference = new Map<number, RtcmFrame>()
   /** The station's own newest antenna messages. */
   #own: readonly RtcmFrame[] = []
-  /** The newest answers of the plugins for whose conditions RTCM is held back. */
-  readonly #held: { reception: Reception['held']; neighbours: boolean } = { reception: '', neighbours: false }
+  readonly #held: HeldConditions
 
   constructor(ctx: PluginContext, queue_bytes: number) {
     this.#ctx = ctx
@@ -100,11 +89,12 @@ export class GatedStream implements RtcmStream {
       isListening: () => this.#receiver?.mode === 'listening',
       changed: () => flowEvent.emit(),
     }
+    this.#held = new HeldConditions(ctx)
     this.input = new Flow(flow)
     this.#output = new Flow(flow)
     this.gate = new Gate({
       mode: () => this.#receiver?.mode ?? 'unknown',
-      held: () => this.#heldBy(),
+      held: () => this.#held.now,
       isJudged: () => isProvided(ctx, procedureStatus),
       after,
       text: ctx.text,
@@ -124,8 +114,9 @@ export class GatedStream implements RtcmStream {
   }
 
   /** Frames come from here from now on. */
-  connect(receiver: Receiver): void {
+  async connect(receiver: Receiver): Promise<void> {
     const { on, services } = this.#ctx
+    await this.#held.read()
     this.#receiver = receiver
     on(receiver.onRtcm, (frame) => this.push(frame), 'first')
     on(receiver.onState, () => {
@@ -144,17 +135,6 @@ export class GatedStream implements RtcmStream {
       this.gate.update()
       return check && on(check.onChange, () => this.gate.update())
     })
-  }
-
-  /** While a plugin is reloaded or has failed, nobody knows its condition: its newest answer stands. */
-  #heldBy(): Held {
-    const ctx = this.#ctx
-    const held = this.#held
-    const quality = ctx.services.find(reception)
-    if (quality || !isProvided(ctx, reception)) held.reception = quality?.held ?? ''
-    const check = ctx.services.find(neighbourCheck)
-    if (check || !isProvided(ctx, neighbourCheck)) held.neighbours = check?.effect === 'holds'
-    return held.reception === '' && held.neighbours ? 'neighbours' : held.reception
   }
 
   /** One verified frame of the receiver. */

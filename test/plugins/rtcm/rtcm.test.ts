@@ -14,15 +14,19 @@ import { decodeRtcm, encodeRtcm, messageNumber, type RtcmMessageOf } from '../..
 import { runAs } from '../../../runtime/platform/guard/owner.js'
 import type { Watchdog } from '../../../runtime/platform/supervision/index.js'
 import { textOf } from '../../../runtime/platform/texts/text-of.js'
-import { definePlugin } from '../../../runtime/plugin.js'
+import { type AnyPlugin, definePlugin } from '../../../runtime/plugin.js'
 import {
   type GateReason,
+  type NeighbourEffect,
+  neighbourCheck,
   procedureStatus,
+  type Reception,
   type RtcmEpoch,
   type RtcmFrame,
   type RtcmGate,
   type RtcmStream,
   receiver as receiverToken,
+  reception,
   rtcmGate,
   rtcmStream,
 } from '../../../schemas/services.js'
@@ -37,6 +41,7 @@ import {
   probe,
   until,
 } from '../../harness/index.js'
+import { MemoryStore } from '../../harness/memory-store.js'
 import { ownerOf } from '../../kernel/owner.js'
 
 const here = { x: 3_925_405.8088, y: 274_491.1138, z: 5_002_842.746 }
@@ -175,6 +180,80 @@ t.test('the gate', async (t) => {
     t.teardown(() => station.stop())
     receiver.become({ mode: 'fixed' })
     t.match(stream, { open: false, reason: { code: 'not-verified' } })
+  })
+
+  t.test('S2: what was held stays held after a restart in which its plugin fails', async (t) => {
+    const store = new MemoryStore()
+    const answers = { neighbours: 'none', quality: '' } as { neighbours: NeighbourEffect; quality: Reception['held'] }
+    let fails = false
+    const told = [() => {}, () => {}]
+    const base = { version: '1.0.0', api: '^1.0.0' }
+    const start = () => {
+      if (fails) throw new Error('its code is damaged')
+    }
+    const judging = definePlugin({
+      ...{ ...base, name: 'neighbours', provides: [neighbourCheck], start },
+      setup(ctx) {
+        const event = ctx.event<void>()
+        told[0] = () => event.emit()
+        const now = { state: 'unknown' as const, text: '', advice: '', cause: '', values: {}, onChange: event.on }
+        const check = {
+          ...now,
+          get effect() {
+            return answers.neighbours
+          },
+        }
+        ctx.services.provide(neighbourCheck, check)
+      },
+    })
+    const receiving = definePlugin({
+      ...{ ...base, name: 'reception', provides: [reception], start },
+      setup(ctx) {
+        const event = ctx.event<void>()
+        told[1] = () => event.emit()
+        ctx.services.provide(reception, {
+          get held() {
+            return answers.quality
+          },
+          onState: event.on,
+        } as Reception)
+      },
+    })
+    const run = async (others: Record<string, AnyPlugin>) => {
+      const receiver = fakeReceiver(() => 0)
+      let stream: RtcmStream | undefined
+      const looking = probe([rtcmStream], ({ services }) => {
+        stream = services.use(rtcmStream)
+      })
+      const station = await createTestStation({
+        ...{ store, clock: new ManualClock() },
+        plugins: { 'fake-receiver': receiver.definition, rtcm, probe: looking, ...others },
+      })
+      t.teardown(() => station.stop())
+      receiver.become({ mode: 'listening' })
+      return { station, reason: () => stream?.reason?.code }
+    }
+    const all = { neighbours: judging, reception: receiving }
+    for (const [n, held] of [{ neighbours: 'holds' as const }, { quality: 'antenna' as const }].entries()) {
+      Object.assign(answers, { neighbours: 'none', quality: '' })
+      fails = false
+      const first = await run(all)
+      t.equal(first.reason(), undefined)
+      Object.assign(answers, held)
+      told[n]?.()
+      const code = n === 0 ? 'held-neighbours' : 'held-antenna'
+      t.equal(first.reason(), code)
+      await first.station.stop()
+      fails = true
+      const second = await run(all)
+      t.equal(second.reason(), code, 'after the restart')
+      await second.station.reload('rtcm')
+      t.equal(second.reason(), code, 'and a reload')
+      await second.station.stop()
+      const third = await run({})
+      t.equal(third.reason(), undefined, 'without the plugin nobody holds it')
+      await third.station.stop()
+    }
   })
 
   t.test('with a judge is closed until told trusted', async (t) => {
