@@ -131,6 +131,34 @@ t.test('the record and the stations', async (t) => {
     await passes(async () => (await former()).length === 2, 'its settings are a document of the record again')
   })
 
+  await t.test('F7: a station that is forgotten while it is being stored does not come back', async (t) => {
+    const station = await rig.station('GONE2', { state: fit })
+    await passes(async () => (await stored('GONE2')).length > 0, 'it is stored')
+    let release = () => {}
+    const isHeld = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    const held = rig.database.transaction(() => isHeld)
+    const forgetting = send('DELETE', '/fleet/stations/GONE2')
+    await settled()
+    station.say('state', JSON.stringify({ ...fit, verdict: 'unfit', cause: 'moved' }))
+    await passes(() => found.registry?.station('GONE2')?.verdict === 'unfit', 'it is heard')
+    // The write has begun, and waits for the database.
+    await fleet.clock.advance(1_000)
+    await settled()
+    release()
+    await held
+    t.equal((await forgetting).status, 200)
+    await passes(async () => (await name('GONE2')) === undefined, 'gone')
+    await fleet.clock.advance(2_000)
+    await settled()
+    t.strictSame(await rig.database.query(`select serial from fleet_station where serial = 'GONE2'`), [])
+    t.strictSame(await rig.database.query(`select serial from fleet_forgotten where serial = 'GONE2'`), [
+      { serial: 'GONE2' },
+    ])
+    await station.stop()
+  })
+
   await t.test('F3: a start of the registry that failed is tried again', async (t) => {
     await fleet.unload('fleet-registry')
     await rig.database.query('alter table fleet_forgotten rename to fleet_forgotten_away')

@@ -230,7 +230,7 @@ export class Registry implements Fleet {
     }
     if (this.#forgotten.size > 0) {
       if (retained && this.#forgotten.has(serial)) return false
-      this.#forgotten.delete(serial)
+      if (this.#forgotten.delete(serial)) this.#store.heardAgain(serial)
     }
     const now_s = this.#now_s()
     const before = this.#all.get(serial)

@@ -10,6 +10,8 @@ const tidy_ms = 3_600_000
 const mostWaiting = 10_000
 /** Any number, the same in every release. */
 const partsLock = 7_262_103
+/** Held while a station is forgotten or stations are written: what was heard before must not be written after it. */
+const forgettingLock = 7_262_104
 /** Rows in one statement. */
 const rowsAtOnce = 500
 /** A document has 20 kB, at most 140 kB. */
@@ -79,6 +81,8 @@ export class StationStore {
    */
   readonly #heardMarks = new Map<string, string>()
   readonly #dirty = new Set<string>()
+  /** Stations that were heard again after they were forgotten. Another station that the database has as forgotten is not written. */
+  readonly #back = new Set<string>()
   readonly #documents = new Map<string, NewDocument>()
   #documents_bytes = 0
   /** Former documents since `from_ms`, monotonic, of the stations that had some lately. */
@@ -158,6 +162,7 @@ export class StationStore {
   /** @returns false: there is no such station */
   async forget(serial: string): Promise<boolean> {
     return this.#database.transaction(async (query) => {
+      await query('select pg_advisory_xact_lock($1)', [forgettingLock])
       const gone = await query('delete from fleet_station where serial = $1 returning serial', [serial])
       if (gone.length > 0)
         await query('insert into fleet_forgotten (serial) values ($1) on conflict do nothing', [serial])
@@ -167,12 +172,18 @@ export class StationStore {
 
   /** Nothing of it is kept, by no instance. */
   forgot(serial: string): void {
+    this.#back.delete(serial)
     this.#stored?.delete(serial)
     this.#marks.delete(serial)
     this.#heardMarks.delete(serial)
     this.#former.delete(serial)
     this.#documents_bytes -= this.#documents.get(serial)?.text.length ?? 0
     this.#documents.delete(serial)
+  }
+
+  /** It is heard again after it was forgotten. */
+  heardAgain(serial: string): void {
+    this.#back.add(serial)
   }
 
   /** By every instance, at once if it can. */
@@ -259,17 +270,23 @@ export class StationStore {
       return []
     })
     const rows = stations.map((station) => ({ serial: station.serial, station }))
+    const back = stations.map(({ serial }) => serial).filter((serial) => this.#back.has(serial))
     await this.#database.transaction(async (query) => {
+      await query('select pg_advisory_xact_lock($1)', [forgettingLock])
+      if (back.length > 0) await query('delete from fleet_forgotten where serial = any($1)', [back])
       await query(
         `insert into fleet_station (serial, station)
          select serial, station from jsonb_to_recordset($1::jsonb) as row (serial text, station jsonb)
+         where serial not in (select serial from fleet_forgotten)
          on conflict (serial) do update set station = excluded.station`,
         [JSON.stringify(rows)],
       )
       if (events.length > 0) await this.#insert(query, events)
-      await query('delete from fleet_forgotten where serial = any($1)', [stations.map(({ serial }) => serial)])
     })
+    for (const serial of back) this.#back.delete(serial)
     for (const station of stations) {
+      // Forgotten meanwhile.
+      if (this.#known.station(station.serial) === undefined) continue
       // Compared with the last entry again in the next second.
       if (waiting.has(station.serial)) continue
       stored.set(station.serial, station)
