@@ -39,7 +39,7 @@ export function addActions(ctx: PluginContext, updates: Updates, current: () => 
       const trial = current()
       if (!trial || trial.over) throw unavailable('no version is on trial')
       // After the answer: it ends the service.
-      ctx.timers.after(500, () => trial.giveUp('an operator asked for the version before it'))
+      void trial.giveUp('an operator asked for the version before it', 500)
       return 'the version before this one is started'
     },
   })

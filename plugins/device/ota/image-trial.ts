@@ -1,3 +1,4 @@
+import { pause } from 'rtk-base/link'
 import type { PluginContext } from 'rtk-base/plugin'
 import { device, type RunEnd } from 'rtk-base/services'
 import { Health } from './health.js'
@@ -56,6 +57,8 @@ export class ImageTrial {
     const { signs, hold_ms, progress } = this.#deps
     this.#ctx.services.use(device).extendStart(patience_ms)
     const found = await signs.now()
+    // An operator gave it up meanwhile.
+    if (this.#over) return
     const verdict = health.look(found)
     this.#ctx.log.debug({ ...found, verdict: verdict.kind }, 'looked at the version on trial')
     if (verdict.kind === 'wait') progress(Math.floor((100 * verdict.held_ms) / hold_ms))
@@ -96,9 +99,11 @@ export class ImageTrial {
     }
   }
 
-  /** The version before is started. */
-  async giveUp(text: string): Promise<void> {
+  /** The version before is started, after `wait_ms`. It is decided at once, and once. */
+  async giveUp(text: string, wait_ms = 0): Promise<void> {
+    if (this.#over) return
     this.#over = true
+    if (wait_ms > 0) await pause(this.#ctx.timers, wait_ms)
     const { installer, memory } = this.#deps
     const { log } = this.#ctx
     log.error(`this version is given up: ${text}; the one before it is started`)

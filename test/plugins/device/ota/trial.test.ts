@@ -382,6 +382,19 @@ t.test('a trial, look by look', async (t) => {
     t.equal(done.length, 5)
   })
 
+  t.test('that an operator gives up is given up once, and not confirmed meanwhile', async (t) => {
+    const { clock, done, trial } = begin({ before: { rtcm: false, broker: false } })
+    await trial.start()
+    await clock.advance(64_800)
+    void trial.giveUp('asked for', 500)
+    t.equal(trial.over, true, 'nobody can ask for it again')
+    void trial.giveUp('asked for again', 500)
+    await clock.advance(499)
+    t.same(done, [], 'the answer goes out first; the look in between confirms nothing')
+    await clock.advance(60_000)
+    t.same(done, ['note asked for', 'giveUp', 'restart'])
+  })
+
   t.test('that fails notes why, gives up and restarts, whatever of it fails', async (t) => {
     for (const [begun_ms, at_ms] of [
       [undefined, 120_000],
