@@ -1,9 +1,12 @@
 /** Vectors that are computed in threads beside the one that asks. */
+import { createRequire, syncBuiltinESMExports } from 'node:module'
 import t from 'tap'
 import { BaselineThreads } from '../../../plugins/fleet/fleet-net/threads/threads.js'
 import { baseline, Recording } from '../../../runtime/lib/baseline/index.js'
 import { gpsSeconds, unixToGps } from '../../../runtime/lib/gnss/index.js'
 import { roughness, Streams } from '../../harness/baseline-streams.js'
+
+const threadsOfNode = createRequire(import.meta.url)('node:worker_threads') as typeof import('node:worker_threads')
 
 /** A multiple of 30 s of GPS time. */
 const noon_ms = Date.UTC(2026, 5, 1, 12) - 18_000
@@ -72,6 +75,37 @@ t.test(
     await t.rejects(waiting, { message: 'stopped' })
   },
 )
+
+t.test('where no thread can be started, a vector is given up after its tries, and none is left behind', async (t) => {
+  const { Worker } = threadsOfNode
+  t.teardown(() => {
+    threadsOfNode.Worker = Worker
+    syncBuiltinESMExports()
+  })
+  threadsOfNode.Worker = class {
+    constructor() {
+      throw new Error('no room')
+    }
+  } as never
+  syncBuiltinESMExports()
+  const ended: string[] = []
+  const waits: (() => void)[] = []
+  const threads = new BaselineThreads({
+    ...{ most: 1, ended: (reason) => ended.push(reason) },
+    after: (_ms, fn) => waits.push(fn),
+  })
+  const lost = threads.solve(from, to)
+  waits.shift()?.()
+  await t.rejects(lost, { message: /no room/ })
+  t.equal(ended.length, 2)
+  threadsOfNode.Worker = Worker
+  syncBuiltinESMExports()
+  const found = threads.solve(from, to)
+  waits.shift()?.()
+  t.ok(await found)
+  t.equal(ended.length, 2, 'the one before was not left in the queue')
+  await threads.stop()
+})
 
 t.test('RTCM that cannot be used is an error of its vector alone', async (t) => {
   const threads = new BaselineThreads({ most: 1 })

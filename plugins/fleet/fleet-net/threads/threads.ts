@@ -98,10 +98,14 @@ export class BaselineThreads {
 
   #start(): Thread | undefined {
     if (this.#isResting || this.#threads.size >= this.#most) return undefined
-    const worker = new Worker(new URL(program), {
-      execArgv: [],
-      resourceLimits: { maxOldGenerationSizeMb: memory_MB },
-    })
+    let worker: Worker
+    try {
+      worker = new Worker(new URL(program), { execArgv: [], resourceLimits: { maxOldGenerationSizeMb: memory_MB } })
+    } catch (error) {
+      // The machine has no room for another thread.
+      this.#couldNotStart((error as Error).message)
+      return undefined
+    }
     // Of the machine: a thread may hang, whatever the clock of the service says.
     const limit = setTimeout(() => {
       if (thread.task) this.#lost(thread, `a vector took longer than ${this.#limit_s} s`)
@@ -113,6 +117,19 @@ export class BaselineThreads {
     worker.on('exit', () => this.#lost(thread, 'it ended'))
     this.#threads.add(thread)
     return thread
+  }
+
+  /** While others compute, the vectors wait for them. */
+  #couldNotStart(reason: string): void {
+    this.#ended(reason)
+    this.#rest()
+    if (this.#threads.size > 0) return
+    const task = this.#waiting[0]
+    if (!task) return
+    task.tries += 1
+    if (task.tries < mostTries) return
+    this.#waiting.shift()
+    task.reject(new Error(`no thread can be started: ${reason}`))
   }
 
   #answered(thread: Thread, answer: FromThread): void {
@@ -135,6 +152,10 @@ export class BaselineThreads {
     this.#ended(reason)
     if (task && task.tries >= mostTries) task.reject(new Error(`its thread ended: ${reason}`))
     else if (task) this.#waiting.unshift(task)
+    this.#rest()
+  }
+
+  #rest(): void {
     this.#isResting = true
     this.#after(this.#backoff.next(), () => {
       this.#isResting = false
