@@ -174,15 +174,24 @@ export class LoginNote {
     await this.#keep()
   }
 
-  /** A person says that these pairs are right, however they went before. */
+  /**
+   * A person says that these pairs are right, however they went before. A program may send a wrong one again and again: one that the router
+   * has rejected is tried at once, within the limits of pairs that never worked.
+   */
   async enter(pairs: readonly Credentials[]): Promise<void> {
     // It may come while the service starts.
     await this.load()
-    for (const pair of pairs) {
-      const { isEntered: _, ...known } = this.pair(pair)
-      if (known.rejectedInRow > 0) this.#setPair(pair, { ...known, rejectedInRow: 0 })
+    const isRejected = (pair: Credentials) => {
+      const known = this.#pairs.get(digestOf(pair))
+      return known !== undefined && (!known.worked || known.rejectedInRow > 0) && !this.pair(pair).isEntered
     }
-    this.#entered = new Set(pairs.map(digestOf))
+    const rejected = pairs.filter(isRejected)
+    for (const pair of rejected) {
+      const { isEntered: _, ...known } = this.pair(pair)
+      if (known.worked) this.#rejectedSinceLogin += known.rejectedInRow
+      this.#setPair(pair, { ...known, worked: false, rejectedInRow: 0 })
+    }
+    this.#entered = new Set(pairs.filter((pair) => !rejected.includes(pair)).map(digestOf))
     await this.#keep()
   }
 

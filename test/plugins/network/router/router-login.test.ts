@@ -189,6 +189,29 @@ t.test('the login limits', async (t) => {
     },
   )
 
+  t.test('a program that sends one wrong password again and again never comes near the block', async (t) => {
+    for (const worked of [false, true]) {
+      const [clock, store] = [new ManualClock(), new MemoryStore()]
+      let note = await noteOf(clock, store)
+      if (worked) await note.succeeded(pair('x'), false)
+      let count = 0
+      for (let minute = 0; minute < 7 * 24 * 60; minute += 5) {
+        if (minute % 600 === 0) note = await noteOf(clock, store)
+        // Twice: the second time nothing was tried in between.
+        await note.enter([pair('x'), pair('kept')])
+        await note.enter([pair('x'), pair('kept')])
+        if (pairWait_ms(note, pair('x'), true) === 0) {
+          await rejection(note, pair('x'))
+          count++
+        }
+        await clock.advance(5 * minute_ms)
+      }
+      t.ok(count > 2 && count <= sinceLogin, `${count} in a week`)
+      await note.enter([pair('right')])
+      t.equal(pairWait_ms(note, pair('right'), true), 0, 'a person is heard at once')
+    }
+  })
+
   t.test('another router has seen no rejection, but its MAC address wins no attempt', async (t) => {
     const [clock, store] = [new ManualClock(), new MemoryStore()]
     const note = await noteOf(clock, store)
