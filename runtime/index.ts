@@ -6,7 +6,7 @@ import { resolve } from 'node:path'
 import { type Accounts, accounts, type PluginReport, type Station } from '../schemas/services.js'
 import { LocalNetwork } from './gateway/http/local-network.js'
 import { HttpServer } from './gateway/http/server.js'
-import { keptLogin } from './gateway/login/kept-login.js'
+import { type KeptLogin, keptLogin } from './gateway/login/kept-login.js'
 import { hostTable } from './host-table.js'
 import type { Instance } from './kernel/instance/instance.js'
 import { noteRawHandles } from './kernel/instance/raw-handles.js'
@@ -18,6 +18,7 @@ import { readSections, type Sections } from './kernel/parts/sections.js'
 import { applySettings } from './kernel/parts/settings.js'
 import { Shutdown } from './kernel/parts/shutdown.js'
 import type { BootKnowledge } from './kernel/plugins/boot.js'
+import { edgesOf } from './kernel/plugins/entry.js'
 import { PluginGraph } from './kernel/plugins/plugin-graph.js'
 import type { RuntimeOptions } from './kernel/runtime-options.js'
 import { Services } from './kernel/services.js'
@@ -108,6 +109,7 @@ interface Parts {
   readonly registries: Registries
   readonly graph: PluginGraph
   readonly httpServer: HttpServer
+  readonly kept: KeptLogin
   readonly plugins: Plugins
 }
 
@@ -123,6 +125,7 @@ async function start(options: RuntimeOptions, shutdown: Shutdown): Promise<Runti
   let address = { host: sections.http.host, port: sections.http.port }
   const ready = async (known: BootKnowledge) => {
     const all = { ...known, mistakes: [...sections.mistakes, ...known.mistakes] }
+    await rememberPeople(parts, options)
     await applySettings(options, registries.config, registries.tables(), graph.report(), all, foundation)
     await listen(parts, address, (at) => {
       address = at
@@ -173,7 +176,7 @@ async function buildParts(options: RuntimeOptions, sections: Sections, shutdown:
   const network = new LocalNetwork(clock)
   const kept = await keptLogin(store)
   const seen = (address: string) => registries.config.trial.seen({ source: 'http', address })
-  const knowsPeople = variantNames(options, homes[accounts.id])
+  const knowsPeople = variantNames(options, homes[accounts.id]) || variantNames(options, kept.peopleOf)
   const httpServer = new HttpServer(http, {
     ...{ log, clock, sockets, network, seen, kept },
     certificate: {
@@ -193,7 +196,21 @@ async function buildParts(options: RuntimeOptions, sections: Sections, shutdown:
     stopping: shutdown.signal,
   })
   shutdown.add(() => plugins.close())
-  return { foundation, registries, graph, httpServer, plugins }
+  return { foundation, registries, graph, httpServer, kept, plugins }
+}
+
+/** The next start may not be able to load the code of the plugin that knows people: nobody is let in in its place then, either. */
+async function rememberPeople({ graph, kept, foundation: { log } }: Parts, options: RuntimeOptions): Promise<void> {
+  const found = graph.entries.find(({ version }) => edgesOf(version).provides.includes(accounts.id))?.wanted.source
+  const before = variantNames(options, kept.peopleOf) ? kept.peopleOf : undefined
+  const now = found ?? before
+  if (now === kept.peopleOf) return
+  await kept.keepPeopleOf(now).catch((error: Error) => {
+    log.error(
+      { err: error },
+      `that ${now} knows the people who may log in could not be stored: the next start tries again`,
+    )
+  })
 }
 
 const variantNames = ({ variant }: RuntimeOptions, plugin: string | undefined) =>

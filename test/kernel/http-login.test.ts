@@ -1,5 +1,8 @@
 import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { type IncomingHttpHeaders, type IncomingMessage, type OutgoingHttpHeaders, request } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import t, { type Test } from 'tap'
 import httpApi from '../../plugins/page/http-api/index.js'
@@ -629,6 +632,40 @@ t.test('a viewer of the station', async (t) => {
     t.equal((await as(viewerToken, '/plugins')).status, 200)
     t.equal((await as(token, '/nvs')).status, 200)
   })
+})
+
+t.test('S2: nobody is let in where the code of the plugin that knew the people cannot be loaded', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'rtk-base-people-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const file = join(folder, 'people.ts')
+  const people = (rest: string) => `import { definePlugin } from 'rtk-base/plugin'
+    import { accounts } from 'rtk-base/services'
+    const none = { isOn: true, isKnown: true, find() {}, roleOf() {}, session() {}, ...{ async readSession() {} } }
+    export default definePlugin({ name: 'people', version: '1.0.0', api: '^1.0.0', provides: [accounts],
+      setup: (ctx) => ctx.services.provide(accounts, { ...none, async beginSession() {}, async endSession() {} }) })
+    ${rest}`
+  const store = new MemoryStore()
+  const statuses = async (sources: Record<string, object>) => {
+    const station = await createTestStation({ store, plugins: { 'http-api': httpApi }, sources })
+    t.teardown(() => station.stop())
+    const [method, headers] = ['POST', { 'content-type': 'application/json' }]
+    const body = JSON.stringify({ role: 'viewer', password: 'of a stranger' })
+    const password = await station.request('/password', { method, headers, body })
+    const found = [(await station.request('/get-info')).status, password.status]
+    await station.stop()
+    return found
+  }
+  for (const [rest, expected] of [
+    ['', [401, 401]],
+    ["throw new Error('damaged')", [503, 503]],
+    ['const one = ', [503, 503]],
+  ] as const) {
+    writeFileSync(file, people(rest))
+    t.strictSame(await statuses({ [file]: {} }), expected, rest)
+  }
+  t.strictSame(await statuses({}), [200, 400], 'the variant does not have it any more')
+  writeFileSync(file, people(''))
+  t.strictSame(await statuses({ [file]: {} }), [401, 401])
 })
 
 t.test('S2: while the plugin that knows the people does not run, nobody is let in', async (t) => {

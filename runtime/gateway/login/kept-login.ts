@@ -5,6 +5,7 @@ import type { PasswordHashes } from './passwords.js'
 
 const namespace = 'protected.kernel'
 const passwordEntry = 'passwords'
+const peopleEntry = 'people'
 /** An entry for each session, so that a login writes one. */
 const sessionNamespace = 'protected.sessions'
 
@@ -21,6 +22,10 @@ export interface KeptLogin {
   readonly passwords: PasswordHashes
   /** By the hashes of their ids. */
   readonly sessions: ReadonlyMap<string, KeptSession>
+  /** The plugin that knew people in the previous run, as the variant names it: its code may not be readable now. */
+  readonly peopleOf: string | undefined
+  /** Durable when it resolves. @throws RTK_ERR_STORE_WRITE */
+  keepPeopleOf(plugin: string | undefined): Promise<void>
   /** Durable when it resolves. @throws RTK_ERR_STORE_WRITE */
   keepSessions(changes: readonly SessionChange[]): Promise<void>
   /** Ends these sessions with the former passwords. Durable when it resolves. @throws RTK_ERR_STORE_WRITE */
@@ -31,6 +36,8 @@ export interface KeptLogin {
 export const loginOfProcess = (): KeptLogin => ({
   passwords: {},
   sessions: new Map(),
+  peopleOf: undefined,
+  keepPeopleOf: async () => {},
   keepSessions: async () => {},
   keepPasswords: async () => {},
 })
@@ -38,6 +45,8 @@ export const loginOfProcess = (): KeptLogin => ({
 export const keptLogin = async (store: Store): Promise<KeptLogin> => ({
   passwords: await keptPasswords(store),
   sessions: await keptSessions(store),
+  peopleOf: (await store.get(namespace, peopleEntry)) as string | undefined,
+  keepPeopleOf: (plugin) => store.batch([{ namespace, key: peopleEntry, value: plugin }]),
   keepSessions: (changes) => store.batch(changes.map(sessionOp)),
   keepPasswords: (hashes, ended) =>
     store.batch([passwordOp(hashes), ...ended.map((hash) => sessionOp([hash, undefined]))]),
