@@ -18,6 +18,8 @@ export class Bus implements MqttBus {
   #topics: readonly TopicRecord[] = []
   /** The topics last given to the driver. */
   #subscribed = ''
+  /** Topics whose retained message was to be deleted while the link was down: the plugin that had published it may be gone since. */
+  readonly #undeleted = new Set<string>()
   /** The first failure is logged, further ones only after the link was up again. */
   #loggedOffline = false
 
@@ -61,6 +63,10 @@ export class Bus implements MqttBus {
     { retain = false, qos = 0, properties, followedBy }: PublishOptions,
   ): PublishResult {
     const result = this.#driver?.publish(topic, payload, { retain, qos, properties, followedBy }) ?? 'offline'
+    if (retain) {
+      if (payload.length === 0 && result !== 'sent') this.#undeleted.add(topic)
+      else this.#undeleted.delete(topic)
+    }
     if (result === 'offline' && !this.#loggedOffline) {
       this.#loggedOffline = true
       this.#log.warn({ topic }, 'MQTT link is down: publications are dropped until it is back')
@@ -88,6 +94,7 @@ export class Bus implements MqttBus {
 
   async connected(session: MqttSession): Promise<void> {
     this.#loggedOffline = false
+    for (const topic of [...this.#undeleted]) this.publish(topic, '', { retain: true })
     await this.#onMqttConnect.call(session)
   }
 

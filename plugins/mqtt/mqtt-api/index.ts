@@ -75,5 +75,11 @@ export default definePlugin({
     await settings.start()
   },
 
-  stop: (_reason, { publications }) => [['publications', publications.handoff]],
+  async stop(reason, { publications, settings, stateTopic }) {
+    if (reason === 'remove') {
+      stateTopic.remove()
+      await settings.remove()
+    }
+    return [['publications', publications.handoff]]
+  },
 })

@@ -49,6 +49,12 @@ export class SettingsTopic {
     this.#publish()
   }
 
+  /** The plugin is removed: nobody answers these settings any more. */
+  async remove(): Promise<void> {
+    this.#ctx.mqtt.publish(this.#topic, '', { retain: true })
+    await this.#ctx.store.set(stored, undefined).catch(() => {})
+  }
+
   #publish(): void {
     const link = this.#ctx.services.find(mqttLink)
     if (this.#published === undefined || link?.session === undefined || !link.broker) return

@@ -34,6 +34,11 @@ export class StationStateTopic {
     this.#publish()
   }
 
+  /** The plugin is removed: the broker must not keep a state that never changes. */
+  remove(): void {
+    this.#ctx.mqtt.publish(`base/${this.#ctx.serial}/state`, '', { retain: true })
+  }
+
   #changed(): void {
     this.#soon ??= this.#ctx.timers.after(settle_ms, () => this.#publish())
   }

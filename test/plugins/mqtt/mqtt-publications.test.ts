@@ -1,3 +1,4 @@
+import { PassThrough } from 'node:stream'
 import { connect } from 'mqtt'
 import { definePlugin } from 'rtk-base/plugin'
 import { conformance, createTestStation, fakeReceiver, ManualClock, until } from 'rtk-base/testing'
@@ -9,7 +10,9 @@ import api from '../../../plugins/mqtt/mqtt-api/index.js'
 import { Publications, payloadLimit } from '../../../plugins/mqtt/mqtt-api/publications.js'
 import { period_ms } from '../../../plugins/mqtt/mqtt-api/triggers.js'
 import { WorkQueue } from '../../../plugins/mqtt/mqtt-api/work-queue.js'
+import { Bus } from '../../../runtime/kernel/bus.js'
 import { homesOf, readCatalogue } from '../../../runtime/loader/catalogue.js'
+import { createLogger } from '../../../runtime/platform/log/log.js'
 import type { StationSettings } from '../../../schemas/index.js'
 import { type MqttBus, type MqttLink, mqttBus, mqttLink, verdict } from '../../../schemas/services.js'
 import { fakeBroker, isUp, message, sn, startBroker, startLinkStation } from '../../harness/peers/brokers.js'
@@ -380,6 +383,47 @@ t.test('Home Assistant finds the station, and gets its figures', async (t) => {
   t.ok(configs.every(({ text }) => text !== ''))
   await station.unload('home-assistant')
   await until(() => configs.at(-1)?.text === '', 'P14: a device that is gone leaves Home Assistant')
+})
+
+t.test(
+  'P14: a retained message that was to be deleted while the link was down is deleted in the next session',
+  async (t) => {
+    const sent: string[] = []
+    let result: 'sent' | 'offline' | 'full' = 'offline'
+    const bus = new Bus(createLogger({ destination: new PassThrough() }), { call: async () => {} } as never)
+    const publish = (topic: string, payload: string) => {
+      if (result === 'sent') sent.push(`${topic}=${payload}`)
+      return result
+    }
+    bus.attach({ publish, subscribe() {} } as never)
+    const session = { clientId: '', reconnect: true }
+    for (const [topic, payload, retain] of [
+      ['kept', '', true],
+      ['again', '', true],
+      ['again', 'x', true],
+      ['event', '', false],
+    ] as const)
+      bus.publish(topic, payload, { retain })
+    for (const next of ['full', 'sent', 'sent'] as const) {
+      result = next
+      await bus.connected(session)
+    }
+    t.same(sent, ['kept='], 'once, and only what nobody published again')
+  },
+)
+
+t.test('P14: without the plugin the broker keeps neither its state nor its settings', async (t) => {
+  const { broker, station } = await started(t)
+  const deleted = new Set<string>()
+  broker.aedes.on('publish', ({ topic, payload, retain }) => {
+    if (retain && payload.length === 0) deleted.add(topic)
+  })
+  await station.reload('mqtt-api')
+  t.equal(deleted.size, 0)
+  await station.unload('mqtt-api')
+  await until(() => deleted.size === 2, 'both are deleted')
+  t.same([...deleted].sort(), [`base/${sn}/settings`, `base/${sn}/state`])
+  t.equal(await station.store.get('mqtt-api', 'settings-published'), undefined)
 })
 
 t.test('the topic state: retained, on connect and at every change, in less than 300 bytes', async (t) => {
