@@ -60,7 +60,8 @@ export function alertSettings(ctx: PluginContext, ca: string, allowsPrivate: boo
   const password = config.define('alerts-mail-password', Type.String({ maxLength: 1_024 }), {
     default: '',
     secret: true,
-    boundTo: [host.name, port.name],
+    // Switched to `none`, it would go out in plain text.
+    boundTo: [host.name, port.name, tls.name],
     title: 'Alerts: password at the mail server',
   })
   const mailbox = (pattern: string) => Type.String({ maxLength: 254, pattern, description: mailExample })

@@ -370,6 +370,15 @@ t.test('a mail server that refuses, hangs, closes, or offers no TLS', async (t) 
   t.match(await test(), [{ accepted: true }])
   await change({ 'alerts-mail-tls': 'starttls' })
   t.match(await test(), [{ accepted: false, reason: /does not offer TLS/ }], 'no login in plain text')
+  await change({ 'alerts-mail-password': 'correct-horse-mail' })
+  await change({ 'alerts-mail-tls': 'none' })
+  const before = server.commands.length
+  await test()
+  const login64 = Buffer.from('\0roof\0correct-horse-mail').toString('base64')
+  t.notOk(
+    server.commands.slice(before).some((line) => line.includes(login64)),
+    'S5: what was entered for TLS is not sent in plain',
+  )
   await change({ 'alerts-mail-tls': 'none', 'alerts-mail-port': 1 })
   t.match(await test(), [{ accepted: false, reason: /refused/ }])
   t.notMatch(JSON.stringify([station.lines, server.commands.slice(-3)]), /correct-horse-mail/)
