@@ -200,13 +200,13 @@ async function buildParts(options: RuntimeOptions, sections: Sections, shutdown:
 }
 
 /** The next start may not be able to load the code of the plugin that knows people: nobody is let in in its place then, either. */
-async function rememberPeople({ graph, kept, foundation: { log } }: Parts, options: RuntimeOptions): Promise<void> {
+async function rememberPeople({ graph, kept }: Parts, options: RuntimeOptions): Promise<void> {
   const found = graph.entries.find(({ version }) => edgesOf(version).provides.includes(accounts.id))?.wanted.source
   const before = variantNames(options, kept.peopleOf) ? kept.peopleOf : undefined
   const now = found ?? before
   if (now === kept.peopleOf) return
   await kept.keepPeopleOf(now).catch((error: Error) => {
-    log.error(
+    options.log.error(
       { err: error },
       `that ${now} knows the people who may log in could not be stored: the next start tries again`,
     )

@@ -11,6 +11,7 @@ import { keptLogin } from '../../runtime/gateway/login/kept-login.js'
 import { Login } from '../../runtime/gateway/login/login.js'
 import { definePlugin } from '../../runtime/plugin.js'
 import { accounts } from '../../schemas/services.js'
+import type { Variant } from '../../schemas/variant.js'
 import { createTestStation, ManualClock, until } from '../harness/index.js'
 import { MemoryStore } from '../harness/memory-store.js'
 import { get, owner, post, raw, says, serve, upgradeRequest } from './http-rig.js'
@@ -645,7 +646,7 @@ t.test('S2: nobody is let in where the code of the plugin that knew the people c
       setup: (ctx) => ctx.services.provide(accounts, { ...none, async beginSession() {}, async endSession() {} }) })
     ${rest}`
   const store = new MemoryStore()
-  const statuses = async (sources: Record<string, object>) => {
+  const statuses = async (sources: Variant['plugins']) => {
     const station = await createTestStation({ store, plugins: { 'http-api': httpApi }, sources })
     t.teardown(() => station.stop())
     const [method, headers] = ['POST', { 'content-type': 'application/json' }]
