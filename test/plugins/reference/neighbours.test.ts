@@ -141,7 +141,10 @@ async function setUp(t: Test, setting: Setting = {}) {
   const { bases = 3 } = setting
   const clock = new ManualClock(begin_ms)
   const receiver = fakeReceiver(() => clock.monotonic())
-  const state = { reference: offsetEnu(ownPlace, setting.off ?? { east: 0, north: 0, up: 0 }) }
+  const state = {
+    reference: offsetEnu(ownPlace, setting.off ?? { east: 0, north: 0, up: 0 }),
+    status: 'fixed',
+  }
   let judge: RtcmJudge | undefined
   let check: NeighbourCheck | undefined
   const procedure = definePlugin({
@@ -153,7 +156,10 @@ async function setUp(t: Test, setting: Setting = {}) {
     setup(ctx) {
       const changed = ctx.event<void>()
       ctx.services.provide(procedureStatus, {
-        ...{ status: 'fixed', onState: changed.on, wantsCorrections: false },
+        ...{ onState: changed.on, wantsCorrections: false },
+        get status() {
+          return state.status
+        },
         get reference() {
           return state.reference
         },
@@ -237,13 +243,13 @@ async function setUp(t: Test, setting: Setting = {}) {
   }
   const verdictNow = () => station.field('base.state.verdict') as { fitness: string; code: string; why_code: string }
   return {
-    ...{ station, source, send, shown, epochsUntil, next, stand, change, verdictNow, clock, receiver },
+    ...{ state, station, source, send, shown, epochsUntil, next, stand, change, verdictNow, clock, receiver },
     check: () => check as NeighbourCheck,
   }
 }
 
 t.test('neighbours confirm the position, contradict a wrong one, and hold RTCM if that is wanted', async (t) => {
-  const { shown, epochsUntil, clock, next, stand, station, verdictNow, check, change } = await setUp(t, {
+  const { shown, epochsUntil, clock, next, stand, state, station, verdictNow, check, change } = await setUp(t, {
     effect: 'hold',
   })
   const first = await epochsUntil(() => shown().state === 'agrees', 'confirmed')
@@ -284,8 +290,11 @@ t.test('neighbours confirm the position, contradict a wrong one, and hold RTCM i
   await station.unload('neighbours')
   await clock.advance(200)
   t.equal(opened(), before + 1, 'without the plugin nobody holds it')
+  state.status = 'survey'
   await station.load('neighbours')
   t.equal(check().effect, 'holds', 'S2: held from the start after a restart')
+  t.match(shown(), { state: 'unknown', effect: 'holds' }, 'S2: before its evidence is judged')
+  state.status = 'fixed'
   await next()
   t.equal(check().effect, 'holds', 'and by the evidence of the file')
   t.equal(shown().state, 'contradicts')
