@@ -1,6 +1,6 @@
 /** RAUC on the system bus (`de.pengutronix.rauc`, 1.8 and later): one connection for each thing that is done. */
 
-import { Bus, BusError, BusLost, BusTimeout, type Signal } from 'rtk-base/link'
+import { BusConnection, BusError, BusLost, type BusSignal, BusTimeout } from 'rtk-base/link'
 import { type PluginContext, RtkError, unavailable } from 'rtk-base/plugin'
 import { type InstallSteps, updateErrors } from 'rtk-base/services'
 
@@ -51,12 +51,12 @@ export async function withRauc<T>(ctx: Context, address: string, run: (rauc: Rau
 }
 
 export class RaucService {
-  readonly #bus: Bus
+  readonly #bus: BusConnection
   readonly #ctx: Context
   /** Waits for the end of an installation. */
-  #listener: { signal(signal: Signal): void; lost(reason: string): void } | undefined
+  #listener: { signal(signal: BusSignal): void; lost(reason: string): void } | undefined
 
-  private constructor(ctx: Context, bus: Bus) {
+  private constructor(ctx: Context, bus: BusConnection) {
     this.#ctx = ctx
     this.#bus = bus
   }
@@ -65,12 +65,12 @@ export class RaucService {
     let rauc: RaucService | undefined
     const listener = () => (rauc ? rauc.#listener : undefined)
     const events = {
-      signal: (signal: Signal) => listener()?.signal(signal),
+      signal: (signal: BusSignal) => listener()?.signal(signal),
       lost: (reason: string) => listener()?.lost(reason),
       after: (ms: number, fn: () => void) => ctx.timers.after(ms, fn),
     }
     try {
-      const bus = await Bus.open(address, events, call_ms)
+      const bus = await BusConnection.open(address, events, call_ms)
       rauc = new RaucService(ctx, bus)
       await bus.match(`type='signal',sender='${service}',path='/'`)
       await bus.match(

@@ -7,7 +7,7 @@ import {
   type DriverOptions,
   type OwnFrame,
   pause,
-  type Wanted,
+  type WantedSetup,
 } from 'rtk-base/link'
 import { type PluginContext, unavailable } from 'rtk-base/plugin'
 import type { Receiver, ReceiverIdentity, ReceiverTarget } from 'rtk-base/services'
@@ -105,7 +105,7 @@ export class QuectelReceiver extends CommandReceiver<sentences.Sentence> {
   // ── how it is made a rover or a base ──────────────────────────────────────────────────────────────────────────────
 
   /** Settings in flash: read first, written only if they differ, because each time wears the flash and costs a restart. */
-  protected async prepare({ target, settings }: Wanted): Promise<string[]> {
+  protected async prepare({ target, settings }: WantedSetup): Promise<string[]> {
     let writes = await this.#differences(storedSettings(target, settings))
     if (writes.length === 0 && !this.#isInEffect && !(await this.#behavesAs(target))) {
       await this.#restart()
@@ -178,7 +178,7 @@ export class QuectelReceiver extends CommandReceiver<sentences.Sentence> {
     if ((await answer) === undefined) await late
   }
 
-  protected async setUp({ settings, stationId }: Wanted, check: () => void): ReturnType<Receiver['configure']> {
+  protected async setUp({ settings, stationId }: WantedSetup, check: () => void): ReturnType<Receiver['configure']> {
     const outputs = outputCommands(settings, stationId)
     // The receiver keeps its own MSM type.
     if (this.#refused.includes('PQTMCFGRTCM')) this.msm = undefined

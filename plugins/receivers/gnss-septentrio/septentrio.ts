@@ -8,7 +8,7 @@ import {
   isSame,
   type OwnFrame,
   pause,
-  type Wanted,
+  type WantedSetup,
 } from 'rtk-base/link'
 import { type PluginContext, unavailable } from 'rtk-base/plugin'
 import type { Receiver, ReceiverIdentity } from 'rtk-base/services'
@@ -143,12 +143,15 @@ export class SeptentrioReceiver extends CommandReceiver<Reply> {
   // ── how it is made a rover or a base ──────────────────────────────────────────────────────────────────────────────
 
   /** Ends a base at another position: the receiver would send that position as soon as its outputs are set. */
-  protected async prepare({ target }: Wanted): Promise<string[]> {
+  protected async prepare({ target }: WantedSetup): Promise<string[]> {
     const held = await this.readMode()
     return !held || !isSame(held, target) ? this.send(modeCommands({ mode: 'rover' }), { needed, check: () => {} }) : []
   }
 
-  protected async setUp({ target, settings, stationId }: Wanted, check: () => void): ReturnType<Receiver['configure']> {
+  protected async setUp(
+    { target, settings, stationId }: WantedSetup,
+    check: () => void,
+  ): ReturnType<Receiver['configure']> {
     if (this.#portName === '') throw unavailable('the receiver does not say at which of its ports it is')
     const commands = [...outputCommands(settings, stationId, this.#portName), ...modeCommands(target)]
     const refused = await this.send(commands, { needed, check })

@@ -8,7 +8,7 @@ import {
   isSame,
   type OwnFrame,
   pause,
-  type Wanted,
+  type WantedSetup,
 } from 'rtk-base/link'
 import { type PluginContext, unavailable } from 'rtk-base/plugin'
 import type { Receiver, ReceiverIdentity } from 'rtk-base/services'
@@ -87,7 +87,7 @@ export class UnicoreReceiver extends CommandReceiver {
   // ── how it is made a rover or a base ──────────────────────────────────────────────────────────────────────────────
 
   /** Ends a base at another position, and sets the tracked signals, for which the receiver restarts. */
-  protected async prepare({ target }: Wanted, { module, serial }: ReceiverIdentity): Promise<string[]> {
+  protected async prepare({ target }: WantedSetup, { module, serial }: ReceiverIdentity): Promise<string[]> {
     const held = await this.readMode()
     if (!held || !isSame(held, target)) await this.need('MODE ROVER SURVEY')
     const group = signalGroupOf(module)
@@ -103,7 +103,10 @@ export class UnicoreReceiver extends CommandReceiver {
     return []
   }
 
-  protected async setUp({ target, settings, stationId }: Wanted, check: () => void): ReturnType<Receiver['configure']> {
+  protected async setUp(
+    { target, settings, stationId }: WantedSetup,
+    check: () => void,
+  ): ReturnType<Receiver['configure']> {
     const outputs = outputCommands(settings)
     const refused = await this.send(outputs, { needed, check })
     check()

@@ -6,7 +6,7 @@ import {
   linkTick_ms,
   type OwnFrame,
   ReceiverDriver,
-  type Wanted,
+  type WantedSetup,
 } from 'rtk-base/link'
 import { LogLimit, type PluginContext, unavailable } from 'rtk-base/plugin'
 import {
@@ -148,7 +148,7 @@ export class ZedReceiver extends ReceiverDriver<UbxMessage> {
     return this.#configurator.read()
   }
 
-  protected async bring(wanted: Wanted): ReturnType<Receiver['configure']> {
+  protected async bring(wanted: WantedSetup): ReturnType<Receiver['configure']> {
     const { life } = this
     this.msm = wanted.settings.msm
     this.#writtenAge_s = this.station.correctionMaxAge_s
@@ -160,7 +160,7 @@ export class ZedReceiver extends ReceiverDriver<UbxMessage> {
     return result
   }
 
-  protected async verify(wanted: Wanted | undefined): Promise<string> {
+  protected async verify(wanted: WantedSetup | undefined): Promise<string> {
     if (!wanted || !this.#known) return ''
     const { correctionMaxAge_s } = this.station
     const isExpected = correctionMaxAge_s !== this.#writtenAge_s

@@ -1,5 +1,5 @@
 /** State gathered from the service `receiver`, and the station's conclusions from it. */
-import { type ReferencePoint, referencePoint } from 'rtk-base/gnss'
+import { isReferencePoint, type ReferencePoint, referencePoint } from 'rtk-base/gnss'
 import { AwakeClock } from 'rtk-base/link'
 import type { EventSource, Handoff, HandoffPairs, PluginContext } from 'rtk-base/plugin'
 import {
@@ -179,7 +179,7 @@ export class Observed implements Reception {
       on(source.onState, () => this.#stateChanged()),
       on(source.onRtcm, ({ type, bytes, arrival_ms }) => {
         this.signals.rtcm(type, bytes, arrival_ms)
-        const point = type === 1005 || type === 1006 ? referencePoint(bytes) : undefined
+        const point = isReferencePoint(type) ? referencePoint(bytes) : undefined
         if (point) this.#reference = { point, utc_s: this.utc_s() }
       }),
       on(source.onFix, (fix) => {

@@ -1,6 +1,6 @@
 /** A server that takes files by HTTP PUT, and that shows by HEAD that it has them. */
 import { createHash } from 'node:crypto'
-import { hostTrouble, type Reach, urlHost } from 'rtk-base/link'
+import { type HostReach, hostTrouble, urlHost } from 'rtk-base/link'
 import { deliver, type PluginContext, RtkError, Undelivered } from 'rtk-base/plugin'
 import { anySignal } from 'rtk-base/time'
 import { storedPieces } from './hour-files.js'
@@ -20,7 +20,7 @@ export interface PushTarget {
   readonly login: string
   /** PEM of an authority that is trusted beside the public ones; empty: none. */
   readonly ca: () => string
-  readonly reach: Reach
+  readonly reach: HostReach
   readonly rate_bytes_s: number
 }
 
@@ -199,7 +199,7 @@ function refusal(method: 'HEAD' | 'PUT', { status, url }: Response): string {
 }
 
 /** The server's address is no secret, and its login does not travel in plain text. @returns what is wrong with it */
-export function urlTrouble(text: string, isLocal: Reach['isLocal']): string | undefined {
+export function urlTrouble(text: string, isLocal: HostReach['isLocal']): string | undefined {
   if (text === '') return undefined
   if (!URL.canParse(text)) return 'is not a URL'
   const { password, protocol, username } = new URL(text)

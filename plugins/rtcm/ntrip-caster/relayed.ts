@@ -1,5 +1,5 @@
-import { referencePoint } from 'rtk-base/gnss'
-import { isPosition, Piece } from 'rtk-base/ntrip'
+import { isReferencePoint, referencePoint, referenceTypes } from 'rtk-base/gnss'
+import { Piece } from 'rtk-base/ntrip'
 import type { PluginContext } from 'rtk-base/plugin'
 import type { Ecef } from 'rtk-base/services'
 import { Contents } from './contents.js'
@@ -7,7 +7,6 @@ import type { MountLogins } from './logins/mount-logins.js'
 import { type Known, type MountPoint, type Rover, send } from './mount.js'
 
 /** Messages that a rover needs before observations. */
-const referenceTypes = [1005, 1006, 1008, 1033, 1230]
 
 /** A mountpoint with frames that are not the station's own: every rover gets the position of the base first. */
 export abstract class RelayedMount implements MountPoint {
@@ -50,7 +49,7 @@ export abstract class RelayedMount implements MountPoint {
     rover.primed = before !== undefined && before.position !== '' && before.position === this.known.position
     if (rover.primed || this.reference.size === 0) return
     const reference = [...this.reference].sort(([one], [other]) => one - other)
-    rover.primed = reference.some(([type]) => isPosition(type))
+    rover.primed = reference.some(([type]) => isReferencePoint(type))
     send(rover, new Piece(Buffer.concat(reference.map(([, bytes]) => bytes))))
   }
 
@@ -61,7 +60,7 @@ export abstract class RelayedMount implements MountPoint {
   /** A whole frame of the base. It goes out with the next `relay`; a position also ends the frames before it. */
   protected frame(type: number, bytes: Uint8Array): void {
     this.contents.count(type, bytes.length, bytes)
-    if (isPosition(type)) {
+    if (isReferencePoint(type)) {
       this.relay()
       this.reference.delete(type === 1005 ? 1006 : 1005)
       for (const rover of this.rovers) rover.primed = true

@@ -12,14 +12,13 @@
  * | 6    | 1033, 1008 etc.: receiver and antenna           |
  * | 7    | ephemerides, and messages not in this list      |
  */
-import { constellationOf, isObservation, legacyConstellation } from 'rtk-base/gnss'
-import { isPosition } from 'rtk-base/ntrip'
+import { constellationOf, isObservation, isReferencePoint, legacyConstellation } from 'rtk-base/gnss'
 
 const antennaTypes = [1007, 1008, 1013, 1029, 1032, 1033]
 const systemRanks: Readonly<Record<string, number>> = { GPS: 1, Galileo: 2, GLONASS: 3, BeiDou: 4 }
 
 export function rankOf(type: number): number {
-  if (isPosition(type)) return 0
+  if (isReferencePoint(type)) return 0
   if (isObservation(type)) return systemRanks[constellationOf(type) ?? legacyConstellation(type) ?? ''] ?? 5
   if (type === 1230) return 3
   return antennaTypes.includes(type) ? 6 : 7

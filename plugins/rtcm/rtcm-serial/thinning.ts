@@ -1,5 +1,5 @@
-import { isMsm } from 'rtk-base/gnss'
-import { asMsm4, isPosition, jitter_ms, type Numbered, Pace, withLastMarked } from 'rtk-base/ntrip'
+import { isMsm, isReferencePoint } from 'rtk-base/gnss'
+import { asMsm4, jitter_ms, type Numbered, Pace, withLastMarked } from 'rtk-base/ntrip'
 import { fittingStep, type Measured, rankOf, type Step, steps } from './plan.js'
 
 const window_ms = 10_000
@@ -66,11 +66,11 @@ export class Thinner {
     const last = this.#last.get(type)
     const isSame = last !== undefined && Buffer.compare(last.bytes, bytes) === 0
     if (rankOf(type) > rank || (isSame && now_ms - last.at_ms < other_s * 1_000 - jitter_ms)) return
-    if (!this.#primed && !isPosition(type)) return
+    if (!this.#primed && !isReferencePoint(type)) return
     // The position is not weighed: without it nothing else is of use.
-    if (!isPosition(type) && !this.#affords(bytes.length)) return
+    if (!isReferencePoint(type) && !this.#affords(bytes.length)) return
     if (!this.#write(bytes)) return
-    if (isPosition(type)) this.#primed = true
+    if (isReferencePoint(type)) this.#primed = true
     this.#last.set(type, { bytes, at_ms: now_ms })
   }
 

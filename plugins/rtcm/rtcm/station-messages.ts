@@ -1,5 +1,5 @@
 /** When the station sends messages of its own about its antenna. Pure; the time is that of the frames. */
-import { isMsm, messageNumber, referencePoint } from 'rtk-base/gnss'
+import { isMsm, isReferencePoint, messageNumber, referencePoint } from 'rtk-base/gnss'
 import type { Receiver, RtcmFrame } from 'rtk-base/services'
 import { type Antenna, antennaMessages, withHeight } from './antenna.js'
 
@@ -58,7 +58,7 @@ export function nominal_s(
   { intervals_s: receiver, output }: Pick<Receiver, 'intervals_s' | 'output'>,
 ): number | undefined {
   if (isMsm(type)) return receiver?.observations
-  if (type === 1005 || type === 1006) return receiver?.reference
+  if (isReferencePoint(type)) return receiver?.reference
   if (type === 1008 || type === 1033) return Math.max(interval_ms / 1000, receiver?.reference ?? 0)
   return type === 1230 ? output?.biasInterval_s : undefined
 }

@@ -1,4 +1,4 @@
-import { isMsm, referencePoint } from 'rtk-base/gnss'
+import { isMsm, isReferencePoint, referencePoint, referenceTypes } from 'rtk-base/gnss'
 import { type Event, type EventSource, guarded, type PluginContext } from 'rtk-base/plugin'
 import {
   type Ecef,
@@ -27,7 +27,6 @@ import { RtcmStatistics } from './statistics.js'
 import { Subscribers } from './subscribers.js'
 
 /** Messages that a rover needs before observations; the newest of each type is kept (1006 replaces 1005). */
-const referenceTypes = [1005, 1006, 1008, 1033, 1230]
 
 /** Keeps the newest frame of each type; a 1006 replaces an earlier 1005 and vice versa. */
 function keepNewest(frames: Map<number, RtcmFrame>, frame: RtcmFrame): void {
@@ -39,8 +38,6 @@ function keepNewest(frames: Map<number, RtcmFrame>, frame: RtcmFrame): void {
 function inOrder(frames: ReadonlyMap<number, RtcmFrame>): RtcmFrame[] {
   return [...frames.values()].sort((a, b) => a.type - b.type)
 }
-
-const isPosition = ({ type }: RtcmFrame) => type === 1005 || type === 1006
 
 /** The hot path: receiver → statistics → gate → epochs and subscribers. */
 export class GatedStream implements RtcmStream {
@@ -159,7 +156,7 @@ export class GatedStream implements RtcmStream {
   #sendReference(frame: RtcmFrame): void {
     keepNewest(this.#reference, frame)
     this.#send(frame)
-    if (!isPosition(frame)) return
+    if (!isReferencePoint(frame.type)) return
     const own = this.#messages.after(frame)
     if (own.length > 0) this.#own = own
     for (const message of own) {

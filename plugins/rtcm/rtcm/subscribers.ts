@@ -1,4 +1,4 @@
-import { roundTo } from 'rtk-base/gnss'
+import { isReferencePoint, roundTo } from 'rtk-base/gnss'
 import type { RtcmClient, RtcmFrame, RtcmSubscriber, RtcmSubscription } from 'rtk-base/services'
 
 /** Maximum number in the document, most recently seen first. */
@@ -23,7 +23,7 @@ export interface SubscriberDeps {
   left(subscriber: GuardedSubscriber): void
 }
 
-const isPosition = ({ frame }: Queued) => frame.type === 1005 || frame.type === 1006
+const isPosition = ({ frame }: Queued) => isReferencePoint(frame.type)
 
 /** One subscriber with its queue of whole epochs, the oldest dropped first. */
 class Subscription implements RtcmSubscription {

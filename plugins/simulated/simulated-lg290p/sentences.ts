@@ -1,7 +1,7 @@
 /** Sentences of an LG290P in an epoch, in its order (recorded; before the first fix, and a base that knows its place: assumed). */
 import { ecefToGeodetic, encodeNmea } from 'rtk-base/gnss'
 import type { Ecef } from 'rtk-base/services'
-import type { Epoch, Solution, Track } from 'rtk-base/simulation'
+import type { Epoch, PvtSolution, Track } from 'rtk-base/simulation'
 import { signalsOf, systems } from './sky.js'
 
 export interface SurveyState {
@@ -16,7 +16,7 @@ export interface SurveyState {
 export interface SentenceInput {
   readonly epoch: Epoch
   readonly tracks: readonly Track[]
-  readonly solution: Solution
+  readonly solution: PvtSolution
   readonly undulation_m: number
   /** Place of the receiver as a base. */
   readonly reference: Ecef | undefined

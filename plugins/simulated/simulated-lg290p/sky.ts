@@ -1,8 +1,8 @@
 /** Satellites and signals that an LG290P tracks, and how its sentences number them (recorded: masks of MSM and signals of GSV). */
 import type { Constellation } from 'rtk-base/gnss'
-import { type ConstellationModel, constellations, type Sight, type Signal } from 'rtk-base/simulation'
+import { type ConstellationModel, constellations, type MsmSignal, type Sight } from 'rtk-base/simulation'
 
-interface NmeaSignal extends Signal {
+interface NmeaSignal extends MsmSignal {
   /** In GSV, hexadecimal. */
   readonly gsv: string
 }

@@ -6,7 +6,7 @@ import {
   type Model,
   type MsmRequest,
   msmObservations,
-  type Solution,
+  type PvtSolution,
   type Track,
 } from 'rtk-base/simulation'
 import { gpsP2, signalsOf, svIdOf } from './sky.js'
@@ -14,7 +14,7 @@ import { gpsP2, signalsOf, svIdOf } from './sky.js'
 export interface BlockInput {
   readonly epoch: Epoch
   readonly tracks: readonly Track[]
-  readonly solution: Solution
+  readonly solution: PvtSolution
   readonly undulation_m: number
   /** Place of the receiver as a base. */
   readonly reference: Ecef | undefined

@@ -1,8 +1,8 @@
 /** Satellites and signals that a mosaic-G5 tracks (recorded: masks of MSM), and how its blocks number them. */
 import type { Constellation } from 'rtk-base/gnss'
-import { type ConstellationModel, constellations, type Sight, type Signal } from 'rtk-base/simulation'
+import { type ConstellationModel, constellations, type MsmSignal, type Sight } from 'rtk-base/simulation'
 
-interface SbfSignal extends Signal {
+interface SbfSignal extends MsmSignal {
   /** Signal type of SBF. */
   readonly type: number
 }

@@ -1,8 +1,8 @@
 /** Satellites and signals that a UM980 tracks, and the numbers that its logs have for them (recorded, daemon and raw-cross). */
 import type { Constellation } from 'rtk-base/gnss'
-import { type ConstellationModel, constellations, type Sight, type Signal } from 'rtk-base/simulation'
+import { type ConstellationModel, constellations, type MsmSignal, type Sight } from 'rtk-base/simulation'
 
-interface Um980Signal extends Signal {
+interface Um980Signal extends MsmSignal {
   /** In SATSINFO. */
   readonly id: number
   /** Bit in the mask of BESTSAT. */

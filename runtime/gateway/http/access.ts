@@ -52,7 +52,7 @@ export const isLocalPeer = remembered(
 )
 
 /** The host of a `Host` header in lower case, without port, brackets and final dot; undefined when it is malformed. */
-export function hostOf(header: string): string | undefined {
+export function hostOfHeader(header: string): string | undefined {
   const match = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::\d{0,5})?$/i.exec(header)
   return (match?.[1] ?? match?.[2])?.toLowerCase().replace(/\.$/, '')
 }
@@ -61,7 +61,7 @@ const localSuffixes = ['.local', '.lan', '.home.arpa', '.internal']
 
 /** A host that no foreign DNS server can answer for: an attacker's name that points here is none of these. */
 export const isLocalHost = remembered((header: string, names: readonly string[]): boolean => {
-  const host = hostOf(header)
+  const host = hostOfHeader(header)
   if (host === undefined || host === '') return false
   return (
     isIP(host) !== 0 ||

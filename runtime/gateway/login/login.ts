@@ -24,7 +24,7 @@ export interface LoginOptions {
 }
 
 /** The client, as identified by its connection. */
-export interface Caller {
+export interface HttpCaller {
   readonly headers: IncomingHttpHeaders
   readonly peer: string
   /** On the local network. */
@@ -146,7 +146,7 @@ export class Login {
    * Checks the bearer of a request against the passwords, or asks for its session.
    * @throws RTK_ERR_UNAUTHORIZED, RTK_ERR_TOO_MANY_TRIES, RTK_ERR_TOO_MANY_REQUESTS
    */
-  async prove({ headers, peer }: Omit<Caller, 'local'>): Promise<void> {
+  async prove({ headers, peer }: Omit<HttpCaller, 'local'>): Promise<void> {
     const bearer = bearerOf(headers)
     if (bearer !== undefined) return void (await this.#check(bearer, peer))
     this.#wrong.refuseBlocked(normalAddress(peer))
@@ -158,7 +158,7 @@ export class Login {
    * The caller's role: by its bearer token, else by its cookie, else by its location.
    * @throws RTK_ERR_UNAUTHORIZED for a wrong token, RTK_ERR_TOO_MANY_TRIES also for a wrong cookie
    */
-  roleOf({ headers, peer, local }: Caller): Role {
+  roleOf({ headers, peer, local }: HttpCaller): Role {
     if (!this.isOn) return 'operator'
     const bearer = bearerOf(headers)
     if (bearer !== undefined) return this.#checkKnown(bearer, normalAddress(peer))
@@ -169,7 +169,7 @@ export class Login {
   }
 
   /** Whether a caller admitted with this role still has it: sessions end. Does not count as a login attempt. */
-  allowsStill(role: Role, { headers, local }: Omit<Caller, 'peer'>): boolean {
+  allowsStill(role: Role, { headers, local }: Omit<HttpCaller, 'peer'>): boolean {
     if (!this.isOn) return true
     const bearer = bearerOf(headers)
     const known = bearer === undefined ? this.sessionOf(headers)?.role : (this.#known(bearer) ?? 'none')

@@ -18,7 +18,7 @@ const phases = {
   reload: 'reload failed',
   uncaught: 'uncaught error',
 } as const
-export type Phase = keyof typeof phases
+export type FailurePhase = keyof typeof phases
 
 /** A plugin that ran this long without a crash starts its count of failures from zero. */
 const healthy_ms = 300_000
@@ -42,7 +42,7 @@ export class Retry {
     this.#graph = graph
   }
 
-  failed(entry: Entry, error: unknown, phase: Phase): void {
+  failed(entry: Entry, error: unknown, phase: FailurePhase): void {
     const { clock, utc_s, pluginFailed } = this.#deps
     pluginFailed(entry.name)
     entry.instance = undefined
@@ -55,7 +55,7 @@ export class Retry {
     this.#later(entry, error, phase, quarantined ? quarantine_ms : retries_ms[entry.failures - 1])
   }
 
-  #later(entry: Entry, error: unknown, phase: Phase, delay_ms: number): void {
+  #later(entry: Entry, error: unknown, phase: FailurePhase, delay_ms: number): void {
     const { clock, log, tryAgain, utc_s } = this.#deps
     const text = messageOf(error)
     entry.isFileInWay = isFileInWay(error)

@@ -9,7 +9,7 @@ import { ownPackages } from '../../platform/host-packages.js'
 const library = () => ownPackages['@jellybrick/dbus-next']() as typeof import('@jellybrick/dbus-next')
 
 /** A received D-Bus signal. */
-export interface Signal {
+export interface BusSignal {
   readonly sender: string
   readonly path: string
   readonly interface: string
@@ -18,9 +18,9 @@ export interface Signal {
   readonly body: readonly unknown[]
 }
 
-/** Callbacks of a `Bus`, and its timer. */
+/** Callbacks of a `BusConnection`, and its timer. */
 export interface BusEvents {
-  signal(signal: Signal): void
+  signal(signal: BusSignal): void
   /** The connection was lost. */
   lost(reason: string): void
   /** Calls `fn` after `ms`, e.g. `ctx.timers.after`. */
@@ -68,7 +68,7 @@ export const systemBus = (env: NodeJS.ProcessEnv = process.env): string =>
   env.DBUS_SYSTEM_BUS_ADDRESS || 'unix:path=/run/dbus/system_bus_socket'
 
 /** A connection to a D-Bus daemon. */
-export class Bus {
+export class BusConnection {
   readonly #bus: MessageBus
   readonly #events: BusEvents
   readonly #limit_ms: number
@@ -89,9 +89,9 @@ export class Bus {
   }
 
   /** @param limit_ms time limit for connecting and for every call. @throws if the daemon is not reached */
-  static async open(address: string, events: BusEvents, limit_ms: number): Promise<Bus> {
+  static async open(address: string, events: BusEvents, limit_ms: number): Promise<BusConnection> {
     const raw = library().sessionBus({ busAddress: address })
-    const bus = new Bus(raw, events, limit_ms)
+    const bus = new BusConnection(raw, events, limit_ms)
     try {
       await bus.#limited<void>('the connection was not accepted', (resolve) => raw.once('connect', () => resolve()))
     } catch (error) {

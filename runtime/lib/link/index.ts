@@ -28,13 +28,13 @@ export type { Edges } from '../../platform/time/edges.js'
 export { AwakeClock, pause } from '../../platform/time/edges.js'
 export { topicMatches } from '../../platform/topic-filter.js'
 export {
-  Bus,
+  BusConnection,
   BusError,
   type BusEvents,
   BusLost,
+  type BusSignal,
   BusTimeout,
   type Call,
-  type Signal,
   systemBus,
   variant,
 } from './d-bus.js'
@@ -48,7 +48,7 @@ export {
   ReceiverDriver,
   type ReceiverFamily,
   type StationSettings,
-  type Wanted,
+  type WantedSetup,
 } from './driver/receiver-driver.js'
 export { type DriverPlugin, driverPlugin, type ReceiverPlugin, receiverPlugin } from './driver/receiver-plugin.js'
 export { type BaseSettings, tracks } from './driver/settings.js'
@@ -79,4 +79,4 @@ export { portFrom } from './port/port-from.js'
 export { linkTick_ms } from './port/receiver-link.js'
 export type { ReplayOptions } from './port/replay.js'
 export { Reconciler, type ReconcilerOptions, withStandingError } from './reconciler.js'
-export { hostTrouble, type Reach, reachOf, urlHost } from './target.js'
+export { type HostReach, hostTrouble, reachOf, urlHost } from './target.js'

@@ -6,7 +6,7 @@ import { cellularRouter, localNetwork, network } from '../../../schemas/services
 import { isLoopbackAddress, normalAddress, Prefixes } from '../../platform/address/address.js'
 import type { PluginContext } from '../../plugin.js'
 
-export interface Reach {
+export interface HostReach {
   /** A host of the local network; the station itself is one, by any of its names. */
   isLocal(host: string): boolean
   isRouter(address: string): boolean
@@ -21,7 +21,7 @@ const isStation = (host: string) =>
   /^(localhost|.+\.localhost|0\.0\.0\.0|::)\.?$/i.test(host) || isLoopbackAddress(host)
 
 /** The reach of a plugin, by the networks that the station has now. */
-export function reachOf({ services }: PluginContext, neededOption?: string): Reach {
+export function reachOf({ services }: PluginContext, neededOption?: string): HostReach {
   return {
     isLocal: (host) => isStation(normalAddress(host)) || (services.find(localNetwork)?.isLocal(host) ?? false),
     isRouter: (address) =>
@@ -38,7 +38,7 @@ export function reachOf({ services }: PluginContext, neededOption?: string): Rea
 export const urlHost = (url: string): string => new URL(url).hostname.replace(/^\[|\]$/g, '')
 
 /** @returns what is wrong with a host; undefined: nothing, or a name, whose addresses are checked when it is dialled (`refuses` of `ctx.fetch`) */
-export function hostTrouble(host: string, { isLocal, isRouter, neededOption }: Reach): string | undefined {
+export function hostTrouble(host: string, { isLocal, isRouter, neededOption }: HostReach): string | undefined {
   const address = normalAddress(host)
   if (linkLocal.has(address)) return 'has a link-local address'
   const isOwn = isStation(address)

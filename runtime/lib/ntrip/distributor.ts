@@ -1,8 +1,8 @@
 import type { RtcmEpoch, RtcmFrame, RtcmStream } from '../../../schemas/services.js'
 import type { Dispose, PluginContext } from '../../plugin.js'
-import { isMsm } from '../gnss/index.js'
+import { isMsm, isReferencePoint } from '../gnss/index.js'
 import { chunkOf } from './chunked.js'
-import { isPosition, type Selection, Selector } from './selection.js'
+import { type Selection, Selector } from './selection.js'
 
 /** Bytes for many clients. The chunk is made only once, for all clients that need it. */
 export class Piece {
@@ -74,7 +74,7 @@ export function catchUp(stream: RtcmStream, sinks: readonly StreamSink[]): void 
 
 /** The position that is sent now, as a text for comparison; `''` if none. */
 export function positionOf(stream: Pick<RtcmStream, 'open' | 'reference'>): string {
-  const frame = stream.open ? stream.reference().find(({ type }) => isPosition(type)) : undefined
+  const frame = stream.open ? stream.reference().find(({ type }) => isReferencePoint(type)) : undefined
   return frame ? Buffer.from(frame.bytes).toString('base64') : ''
 }
 
@@ -143,7 +143,7 @@ export class Distributor<T extends StreamClient> implements StreamSink {
     const reference = this.#stream.reference().filter(({ type }) => this.#selector.wantsFrame(type))
     if (reference.length === 0) return
     const isSent = this.#events.send(client, new Piece(Buffer.concat(reference.map(({ bytes }) => bytes))))
-    client.primed = isSent && reference.some(({ type }) => isPosition(type))
+    client.primed = isSent && reference.some(({ type }) => isReferencePoint(type))
   }
 
   /** A frame outside an epoch is sent at once: it is small, and the position must come first. */
@@ -152,7 +152,7 @@ export class Distributor<T extends StreamClient> implements StreamSink {
     const { type, bytes } = frame
     if (isMsm(type) || !this.#selector.frame(frame)) return
     this.#events.counted?.(type, bytes.length, bytes)
-    this.#send(bytes, isPosition(type))
+    this.#send(bytes, isReferencePoint(type))
   }
 
   epoch({ frames }: RtcmEpoch, sequence: number): void {

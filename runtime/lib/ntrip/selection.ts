@@ -4,14 +4,12 @@ import {
   encodeMsm,
   isMsm,
   isObservation,
+  isReferencePoint,
   LegacyEncoder,
   legacyConstellation,
   lockTime,
   messageNumber,
 } from '../gnss/index.js'
-
-/** Whether a message has the position of the base (1005 or 1006). */
-export const isPosition = (type: number): boolean => type === 1005 || type === 1006
 
 /** The part of the stream that is sent to a mountpoint. */
 export interface Selection {
@@ -152,7 +150,7 @@ export class Selector {
   }
 
   #wants(type: number): boolean {
-    if (isPosition(type)) return true
+    if (isReferencePoint(type)) return true
     return this.#numbers ? this.#numbers.has(type) : !this.#legacy || this.#isBeside || type < firstModern
   }
 

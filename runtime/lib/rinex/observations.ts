@@ -68,7 +68,7 @@ const channelSteps: Readonly<Record<string, number>> = { 1: 0.5625 * mega, 2: 0.
  * The carrier frequency of a signal, Hz.
  * @param channel GLONASS frequency channel; without it the frequency of L1 and L2 of GLONASS is undefined
  */
-export function carrier_hz(system: SystemLetter, code: string, channel?: number): number | undefined {
+export function codeCarrier_hz(system: SystemLetter, code: string, channel?: number): number | undefined {
   const [band = ''] = code
   const centre = carriers[system][band]
   const step = system === 'R' ? channelSteps[band] : undefined

@@ -7,7 +7,7 @@ import { type DeviceTimes, SimulatedDevice } from './device.js'
 import type { DeviceOptions } from './device-options.js'
 import { type Epoch, Model, ModelSnapshot, type Track } from './model.js'
 import type { ConstellationModel } from './sky.js'
-import { type Solution, Solver, type SolverOptions, SolverState } from './solver.js'
+import { type PvtSolution, Solver, type SolverOptions, SolverState } from './solver.js'
 
 /** Properties of a make. */
 export interface DeviceFamily extends SolverOptions, DeviceTimes {
@@ -23,7 +23,7 @@ export interface SolvedEpoch {
   readonly epoch: Epoch
   /** Satellites above its mask. */
   readonly tracks: readonly Track[]
-  readonly solution: Solution
+  readonly solution: PvtSolution
   /** Seconds since the previous epoch. */
   readonly dt_s: number
 }

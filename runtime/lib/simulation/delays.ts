@@ -6,7 +6,7 @@ const radians = Math.PI / 180
 const day_s = 86_400
 
 /** Metres at an elevation: a dry part by height, and a wet part that follows the weather (mapping functions of Chao, 1974). */
-export function troposphere_m(elevation_deg: number, alt_m: number, t_s: number): number {
+export function trueTroposphere_m(elevation_deg: number, alt_m: number, t_s: number): number {
   const sine = Math.sin(elevation_deg * radians)
   const tangent = Math.tan(Math.max(0, elevation_deg) * radians)
   const weather = Math.sin((2 * Math.PI * t_s) / (2.7 * day_s))

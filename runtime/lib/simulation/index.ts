@@ -50,6 +50,6 @@ export {
   rtcmMessages,
 } from './rtcm.js'
 export type { SimDialect } from './sim-command.js'
-export { type ConstellationModel, constellations, type Sight, type Signal, visibleFrom } from './sky.js'
-export { type Solution, Solver, type SolverOptions } from './solver.js'
+export { type ConstellationModel, constellations, type MsmSignal, type Sight, visibleFrom } from './sky.js'
+export { type PvtSolution, Solver, type SolverOptions } from './solver.js'
 export { type NavigationPage, navigationPage } from './subframes.js'

@@ -10,7 +10,7 @@ import {
 } from 'rtk-base/gnss'
 import type { Ecef } from 'rtk-base/services'
 import type { Epoch, Track } from './model.js'
-import { type ConstellationModel, constellations, type Signal } from './sky.js'
+import { type ConstellationModel, constellations, type MsmSignal } from './sky.js'
 
 const light_mps = 299_792_458
 const l1_hz = 1575.42e6
@@ -180,7 +180,7 @@ export function glonassChannel(slot: number): number {
   return ((slot - 1) % 12) - 5
 }
 
-function frequency({ frequency_hz }: Signal, svId: number, { name }: ConstellationModel): number {
+function frequency({ frequency_hz }: MsmSignal, svId: number, { name }: ConstellationModel): number {
   if (name !== 'GLONASS') return frequency_hz
   const step_hz = frequency_hz > 1500e6 ? 562_500 : 437_500
   return frequency_hz + glonassChannel(svId) * step_hz

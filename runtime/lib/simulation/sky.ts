@@ -4,9 +4,9 @@
  */
 import { type Constellation, ecefToGeodetic } from 'rtk-base/gnss'
 import type { Ecef } from 'rtk-base/services'
-import { ionosphere_m, satelliteClock, troposphere_m } from './delays.js'
+import { ionosphere_m, satelliteClock, trueTroposphere_m } from './delays.js'
 
-export interface Signal {
+export interface MsmSignal {
   /** Position in the signal mask of an MSM. */
   readonly msm: number
   readonly frequency_hz: number
@@ -23,7 +23,7 @@ export interface ConstellationModel {
   readonly planes: number
   readonly perPlane: number
   /** The first is tracked from the horizon on, the others from 15° on. */
-  readonly signals: readonly Signal[]
+  readonly signals: readonly MsmSignal[]
 }
 
 /** The signals are those that an F9P tracks: L1 C/A + L2C, G1 + G2 C/A, E1 + E5b, B1I + B2I. */
@@ -189,7 +189,7 @@ function seenAt({ ecef, up, alt_m }: Antenna, orbit: Orbit, t: number) {
   }
   const elevation_deg = Math.asin(Math.min(1, los.x * up.x + los.y * up.y + los.z * up.z)) / radians
   const { offset_s, drift } = satelliteClock(keyOf(orbit))
-  const measured_m = range_m + troposphere_m(elevation_deg, alt_m, t) - light_mps * (offset_s + drift * t)
+  const measured_m = range_m + trueTroposphere_m(elevation_deg, alt_m, t) - light_mps * (offset_s + drift * t)
   return { los, elevation_deg, measured_m }
 }
 

@@ -6,7 +6,7 @@ import type { Epoch, Model, Track } from './model.js'
 import type { Enu } from './motion.js'
 import { GaussMarkov } from './random.js'
 
-export interface Solution {
+export interface PvtSolution {
   /** Computed position; undefined: no fix. */
   readonly position: Ecef | undefined
   readonly used: readonly Track[]
@@ -47,7 +47,7 @@ export class Solver {
     this.state = { untilFix_s: cold ? coldFix_s : hotFix_s, since_s: 0 }
   }
 
-  step(epoch: Epoch, used: readonly Track[], dt_s: number): Solution {
+  step(epoch: Epoch, used: readonly Track[], dt_s: number): PvtSolution {
     const { state } = this
     const tracks = used.length >= minSatellites
     if (!tracks) state.since_s = 0

@@ -23,7 +23,7 @@ export interface FamilyDeps {
 }
 
 /** One metric of one version of a plugin. */
-export class Family {
+export class MetricFamily {
   readonly owner: Owner
   readonly kind: MetricKind
   readonly name: string
@@ -34,7 +34,7 @@ export class Family {
   readonly #dropped: (name: string) => void
 
   /** @param before of the previous version, if it had this metric */
-  constructor({ owner, kind, name, options, dropped }: FamilyDeps, before?: Family) {
+  constructor({ owner, kind, name, options, dropped }: FamilyDeps, before?: MetricFamily) {
     this.owner = owner
     this.kind = kind
     this.name = name
@@ -51,8 +51,8 @@ export class Family {
   }
 
   /** Whether the other family can continue its values. */
-  isLike(other: Family): boolean {
-    const shape = ({ kind, name, options }: Family) =>
+  isLike(other: MetricFamily): boolean {
+    const shape = ({ kind, name, options }: MetricFamily) =>
       JSON.stringify([kind, name, options.labels ?? [], (options as Partial<HistogramOptions>).buckets])
     return shape(this) === shape(other)
   }

@@ -3,7 +3,7 @@ import type { Registry } from 'prom-client'
 import { RtkError } from '../../errors.js'
 import { guard } from '../guard/guard.js'
 import { asRuntime, type Owner, type StopReason } from '../guard/owner.js'
-import { Family, prom } from './family.js'
+import { MetricFamily, prom } from './family.js'
 import { checkBuckets, fullName, type MetricKind } from './rules.js'
 import type { HistogramOptions, MetricOptions } from './types.js'
 
@@ -14,9 +14,9 @@ export class MetricRegistry {
   readonly #own: (registry: Registry) => void
   #registry: Registry | undefined
   /** Live families by name. */
-  readonly #families = new Map<string, Family>()
+  readonly #families = new Map<string, MetricFamily>()
   /** The metrics of versions that do not run yet. */
-  readonly #coming = new Map<Owner, Family[]>()
+  readonly #coming = new Map<Owner, MetricFamily[]>()
   /** Values that were dropped because their metric has too many combinations of labels. */
   readonly dropped = new Map<string, number>()
 
@@ -33,7 +33,7 @@ export class MetricRegistry {
    * @param runs its owner has started; else the metric shows when it does
    * @throws RTK_ERR_METRIC, RTK_ERR_METRIC_TAKEN
    */
-  create(owner: Owner, kind: MetricKind, options: MetricOptions, runs: boolean): Family {
+  create(owner: Owner, kind: MetricKind, options: MetricOptions, runs: boolean): MetricFamily {
     const name = fullName(kind, options)
     if (kind === 'histogram') checkBuckets(options as HistogramOptions)
     const coming = this.#coming.get(owner) ?? []
@@ -51,7 +51,7 @@ export class MetricRegistry {
     const dropped = (metric: string) => this.dropped.set(metric, (this.dropped.get(metric) ?? 0) + 1)
     // Only these can have too many.
     if (options.labels?.length && !this.dropped.has(name)) this.dropped.set(name, 0)
-    const family = new Family({ owner, kind, name, options, dropped }, before)
+    const family = new MetricFamily({ owner, kind, name, options, dropped }, before)
     if (runs) this.#install(family)
     else this.#coming.set(owner, [...coming, family])
     return family
@@ -85,7 +85,7 @@ export class MetricRegistry {
       if (!collect) continue
       family.reset()
       if (owner.signal.aborted) continue
-      const set = (value: number, labels?: Parameters<Family['add']>[1]) => family.add(value, labels)
+      const set = (value: number, labels?: Parameters<MetricFamily['add']>[1]) => family.add(value, labels)
       const what = `metric ${name}`
       const returned: unknown = guard(owner, what, collect)({ set, remove: (one) => family.remove(one) })
       // Its author means it to be the value: without a word there would be none.
@@ -110,17 +110,17 @@ export class MetricRegistry {
     return this.#registry
   }
 
-  #of(plugin: string): Family[] {
+  #of(plugin: string): MetricFamily[] {
     return [...this.#families.values()].filter(({ owner }) => owner.name === plugin)
   }
 
-  #install(family: Family): void {
+  #install(family: MetricFamily): void {
     this.#families.set(family.name, family)
     this.#all.removeSingleMetric(family.name)
     this.#all.registerMetric(family.counted.metric)
   }
 
-  #remove({ name }: Family): void {
+  #remove({ name }: MetricFamily): void {
     this.#families.delete(name)
     this.#all.removeSingleMetric(name)
   }

@@ -1,6 +1,6 @@
 /** What the service `network` promises: the simulated machine and the client of NetworkManager are held to the same. */
 import { sessionBus } from '@jellybrick/dbus-next'
-import { Bus, type BusEvents, type Call, type Signal } from 'rtk-base/link'
+import { BusConnection, type BusEvents, type BusSignal, type Call } from 'rtk-base/link'
 import type { PluginContext } from 'rtk-base/plugin'
 import type { NetworkInterface } from 'rtk-base/services'
 import { gateOnly, until } from 'rtk-base/testing'
@@ -298,8 +298,8 @@ t.test('why an activation failed is known while its device is there, and no long
   const device = (index: number) => `${rootPath}/Devices/${index}`
   const named = { [interfaces.device]: { State: 30 } }
   const paths = Array.from({ length: 200 }, (_, index) => device(index))
-  let signal: (signal: Signal) => void = () => {}
-  t.intercept(Bus, 'open', {
+  let signal: (signal: BusSignal) => void = () => {}
+  t.intercept(BusConnection, 'open', {
     value: async (_address: string, events: BusEvents) => {
       signal = events.signal
       return {

@@ -1,5 +1,5 @@
 /** How long NetworkManager is waited for, with a daemon that takes every call and then does nothing. */
-import { Bus, type BusEvents, type Call } from 'rtk-base/link'
+import { BusConnection, type BusEvents, type Call } from 'rtk-base/link'
 import type { PluginContext } from 'rtk-base/plugin'
 import { ManualClock } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
@@ -34,8 +34,8 @@ function setUp(t: Test, { opens = true } = {}) {
     return answers[member] ?? []
   }
   const bus = { match: async () => {}, ownerOf: async () => ':1.1', close() {}, call, callRaw: call }
-  const never = new Promise<Bus>(() => {})
-  t.intercept(Bus, 'open', {
+  const never = new Promise<BusConnection>(() => {})
+  t.intercept(BusConnection, 'open', {
     value: (_address: string, _events: BusEvents, _limit_ms: number) => (opens ? Promise.resolve(bus) : never),
   })
   const clock = new ManualClock()

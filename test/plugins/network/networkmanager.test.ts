@@ -1,5 +1,5 @@
 /** NetworkManager without its bus: what its objects mean, what is stored in it, and what its refusals say. */
-import { Bus, BusError, type BusEvents, BusLost, BusTimeout, type Call } from 'rtk-base/link'
+import { BusConnection, BusError, type BusEvents, BusLost, BusTimeout, type Call } from 'rtk-base/link'
 import type { PluginContext } from 'rtk-base/plugin'
 import { networkFailureOf } from 'rtk-base/services'
 import { ManualClock } from 'rtk-base/testing'
@@ -417,7 +417,7 @@ async function scripted(t: Test, objects: Objects, answers: Record<string, (call
     },
     callRaw: (call: Call) => bus.call(call),
   }
-  t.intercept(Bus, 'open', {
+  t.intercept(BusConnection, 'open', {
     value: async (_address: string, events: BusEvents) => {
       signal = events.signal
       return bus

@@ -6,7 +6,7 @@ import {
   type OwnFrame,
   type PortSink,
   ReceiverDriver,
-  type Wanted,
+  type WantedSetup,
 } from '../../../runtime/lib/link/index.js'
 import { definePlugin, type PluginContext } from '../../../runtime/plugin.js'
 import { type ReceiverTarget, receiver } from '../../../schemas/services.js'
@@ -74,7 +74,7 @@ class Scripted extends ReceiverDriver {
     return this.#later('mode')
   }
 
-  protected async bring(_: Wanted, check: () => void): Promise<{ written: number; refused: string[] }> {
+  protected async bring(_: WantedSetup, check: () => void): Promise<{ written: number; refused: string[] }> {
     const { life } = this
     const result = await this.#later<{ written: number; refused: string[] }>('configure')
     check()
@@ -82,7 +82,7 @@ class Scripted extends ReceiverDriver {
     return result
   }
 
-  protected verify(wanted: Wanted | undefined): Promise<string | undefined> {
+  protected verify(wanted: WantedSetup | undefined): Promise<string | undefined> {
     return this.#later(`verify ${wanted?.target.mode}`)
   }
 

@@ -6,7 +6,7 @@ import { answer_ms, UbxDialog, type UbxMessage } from '../../../plugins/receiver
 import * as ubx from '../../../plugins/receivers/gnss-zed/ubx/index.js'
 import { runCommand } from '../../../plugins/simulated/simulated-receiver/firmware/commands.js'
 import { ConfigStore } from '../../../plugins/simulated/simulated-receiver/firmware/config-store.js'
-import { type BaseSettings, Dialog, type Wanted } from '../../../runtime/lib/link/index.js'
+import { type BaseSettings, Dialog, type WantedSetup } from '../../../runtime/lib/link/index.js'
 import type { ReceiverTarget } from '../../../schemas/services.js'
 import { ManualClock } from '../../harness/index.js'
 
@@ -19,7 +19,7 @@ const usual: BaseSettings = {
 }
 
 /** What the driver makes of a target. @param base the options of the plugin, where they are not the usual ones */
-export const wantedOf = (target: ReceiverTarget, base: Partial<BaseSettings> = {}): Wanted => ({
+export const wantedOf = (target: ReceiverTarget, base: Partial<BaseSettings> = {}): WantedSetup => ({
   target,
   settings: { ...usual, ...base, ...target.output },
   stationId: 0,

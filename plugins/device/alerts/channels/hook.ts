@@ -1,6 +1,6 @@
 /** Webhooks: POST of JSON or of a template, signed. */
 import { createHmac } from 'node:crypto'
-import { hostTrouble, type Reach, type Refuses, urlHost } from 'rtk-base/link'
+import { type HostReach, hostTrouble, type Refuses, urlHost } from 'rtk-base/link'
 import { deliver, type PluginContext } from 'rtk-base/plugin'
 import { type Static, Type } from 'typebox'
 import type { Channel, Message } from './channel.js'
@@ -64,7 +64,7 @@ function headersOf(text = ''): [string, string][] | string {
  * The content is no secret of the whole network, and signatures and tokens do not travel in plain text.
  * @returns what is wrong with an address
  */
-function urlTrouble(text: string, reach: Reach): string | undefined {
+function urlTrouble(text: string, reach: HostReach): string | undefined {
   if (!URL.canParse(text)) return 'has an address that is not a URL'
   const { password, protocol, username } = new URL(text)
   if (username !== '' || password !== '') return 'has a login in its address: send it as a header, "Authorization: …"'
@@ -75,7 +75,7 @@ function urlTrouble(text: string, reach: Reach): string | undefined {
 }
 
 /** @returns what is wrong with a webhook; undefined: nothing */
-export function hookTrouble(hook: Hook, reach: Reach): string | undefined {
+export function hookTrouble(hook: Hook, reach: HostReach): string | undefined {
   const headers = headersOf(hook.headers)
   return (
     urlTrouble(hook.url, reach) ??

@@ -1,3 +1,4 @@
+import { isReferencePoint } from 'rtk-base/gnss'
 import { isIP, pause } from 'rtk-base/link'
 import { type PluginContext, unavailable } from 'rtk-base/plugin'
 import { device, mqttLink, procedureStatus, receiver, reception, rtcmStream, station } from 'rtk-base/services'
@@ -85,9 +86,7 @@ export class SelfTest {
     const stream = services.find(rtcmStream)
     if (!stream) return undefined
     const status = services.find(procedureStatus)?.status ?? stream.reason?.text ?? 'fixed'
-    const sent_ms = stream
-      .reference()
-      .flatMap(({ type, arrival_ms }) => (type === 1005 || type === 1006 ? [arrival_ms] : []))
+    const sent_ms = stream.reference().flatMap(({ type, arrival_ms }) => (isReferencePoint(type) ? [arrival_ms] : []))
     return { status, age_s: (clock.monotonic() - Math.max(...sent_ms)) / 1000 }
   }
 

@@ -1,4 +1,11 @@
-import { distance, isAnnouncedPosition, isObservation, PublicationGuard, publicationTexts } from 'rtk-base/gnss'
+import {
+  distance,
+  isAnnouncedPosition,
+  isObservation,
+  PublicationGuard,
+  publicationTexts,
+  referenceTypes,
+} from 'rtk-base/gnss'
 import type { Dispose, PluginContext } from 'rtk-base/plugin'
 import {
   type FleetMessage,
@@ -18,7 +25,6 @@ import type { Signatures } from './signatures.js'
 const linger_ms = 60_000
 /** Epochs of the future: clocks differ by this much. */
 const early_s = 5
-const referenceTypes = [1005, 1006, 1008, 1033, 1230]
 
 /** Kinds of refusals, for counting. */
 export const refusals = [

@@ -1,4 +1,4 @@
-import { epochUtc_ms, type Frame, Framer, isObservation, referencePoint } from 'rtk-base/gnss'
+import { epochUtc_ms, type Frame, Framer, isObservation, isReferencePoint, referencePoint } from 'rtk-base/gnss'
 import type { Ecef, RtcmFrame } from 'rtk-base/services'
 
 /** Messages of one publication: reference messages, and an epoch whose constellations are split. */
@@ -55,7 +55,7 @@ export class PublicationReader {
       this.#newest_ms = Math.max(at_ms, this.#newest_ms ?? at_ms)
       this.#oldest_ms = Math.min(at_ms, this.#oldest_ms ?? at_ms)
     }
-    if (type === 1005 || type === 1006) this.#positions.push(referencePoint(bytes)?.arp)
+    if (isReferencePoint(type)) this.#positions.push(referencePoint(bytes)?.arp)
     this.#frames.push(frame)
   }
 }

@@ -5,6 +5,7 @@ import {
   gpsSeconds,
   isAnnouncedPosition,
   isMsm,
+  isReferencePoint,
   knownLeap_s,
   PublicationGuard,
   type publicationTexts,
@@ -90,7 +91,7 @@ export class Listening {
   #frame(frame: Frame): void {
     if (frame.kind !== 'rtcm') return
     const { bytes, type } = frame
-    if (type === 1005 || type === 1006) {
+    if (isReferencePoint(type)) {
       const arp = this.#ctx.services.use(fleet).station(this.#serial)?.arp
       const found = referencePoint(bytes)?.arp
       if (arp && found && !isAnnouncedPosition(found, arp)) this.#fails('position')

@@ -1,4 +1,4 @@
-import { Bus, type Call, type Signal } from 'rtk-base/link'
+import { BusConnection, type BusSignal, type Call } from 'rtk-base/link'
 import type { Dispose, PluginContext } from 'rtk-base/plugin'
 import { Backoff } from 'rtk-base/time'
 import {
@@ -34,7 +34,7 @@ export class Daemon {
   readonly #events: DaemonEvents
   readonly #backoff = new Backoff(waits)
   readonly #reasons = new Map<string, number>()
-  #bus: Bus | undefined
+  #bus: BusConnection | undefined
   /** Unique name of the daemon; `''` while it does not run. */
   #owner = ''
   /** Counts connections and readings, so that late results of earlier ones are dropped. */
@@ -42,7 +42,7 @@ export class Daemon {
   #reading = 0
   #retry: Dispose = () => {}
   /** Signals between the arrival of the state and its use, a moment later. */
-  #kept: Signal[] | undefined
+  #kept: BusSignal[] | undefined
   #loaded = false
   /** After its start the daemon takes over the kernel's connections one by one; until then they look down. */
   #starting = false
@@ -103,7 +103,7 @@ export class Daemon {
   async #connect(): Promise<void> {
     const connection = ++this.#connection
     try {
-      const bus = await Bus.open(
+      const bus = await BusConnection.open(
         this.#address,
         {
           signal: (signal) => this.#received(connection, signal),
@@ -180,7 +180,7 @@ export class Daemon {
     }
   }
 
-  #received(connection: number, signal: Signal): void {
+  #received(connection: number, signal: BusSignal): void {
     if (signal.member === 'NameOwnerChanged' && signal.sender === 'org.freedesktop.DBus') {
       const [name, , owner] = signal.body
       if (name === service && this.#bus && typeof owner === 'string') void this.#owned(owner)
@@ -206,7 +206,7 @@ export class Daemon {
   }
 
   /** A failed device becomes ready again at once, without a reason. */
-  #noteReason({ path, body }: Signal): void {
+  #noteReason({ path, body }: BusSignal): void {
     const [now, , reason] = body.map(numberOf)
     if (now === deviceFailed) this.#reasons.set(path, reason)
     else if (now === 100) this.#reasons.delete(path)

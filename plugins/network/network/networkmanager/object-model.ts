@@ -1,4 +1,4 @@
-import type { Signal } from 'rtk-base/link'
+import type { BusSignal } from 'rtk-base/link'
 import { interfaces, objectManagerInterface, propertiesInterface } from './names.js'
 
 export type Properties = Readonly<Record<string, unknown>>
@@ -24,7 +24,7 @@ export class ObjectModel {
   }
 
   /** @returns whether the signal changed anything. */
-  apply({ path, interface: name, member, body }: Signal): boolean {
+  apply({ path, interface: name, member, body }: BusSignal): boolean {
     if (name === propertiesInterface && member === 'PropertiesChanged') {
       const [owner, changed] = body
       const object = this.#objects.get(path)

@@ -1,6 +1,6 @@
 /** Makes a base of the receiver, and reads its configuration: the only writer of the configuration. */
 import { sameEcef } from 'rtk-base/gnss'
-import { pause, type Wanted } from 'rtk-base/link'
+import { pause, type WantedSetup } from 'rtk-base/link'
 import { type PluginContext, unavailable } from 'rtk-base/plugin'
 import type { Receiver, ReceiverTarget } from 'rtk-base/services'
 import type { UbxDialog } from '../link/ubx-dialog.js'
@@ -63,7 +63,7 @@ export class Configurator {
    * @throws RTK_ERR_UNAVAILABLE with the reason, which is also in `base.state.errors`
    */
   async configure(
-    wanted: Wanted,
+    wanted: WantedSetup,
     known: Known | undefined,
     stillThere: () => boolean,
   ): ReturnType<Receiver['configure']> {
@@ -90,7 +90,7 @@ export class Configurator {
    * @param expected a difference is our own: a setting of the station changed
    * @returns why the receiver has to be configured again from the start; '': it need not
    */
-  async verify(wanted: Wanted, known: Known, expected: boolean): Promise<string> {
+  async verify(wanted: WantedSetup, known: Known, expected: boolean): Promise<string> {
     const steps = this.#fittingPlan(wanted, known)
       .map((step) => ({ ...step, pairs: step.pairs.filter(([key]) => !this.#lacks.has(ubx.keyName(key))) }))
       .filter(({ pairs }) => pairs.length > 0)
@@ -152,12 +152,12 @@ export class Configurator {
     return this.#lacks.has('CFG-RTCM-DF003_OUT')
   }
 
-  #plan(wanted: Wanted, known: Known, extras: Extras): Step[] {
+  #plan(wanted: WantedSetup, known: Known, extras: Extras): Step[] {
     return planOf({ ...known, wanted, options: this.#options, extras, correctionMaxAge_s: this.#correctionMaxAge_s() })
   }
 
   /** With RXM-SFRBX and NAV-SIG, unless that is too much for the line. */
-  #fittingPlan(wanted: Wanted, known: Known): Step[] {
+  #fittingPlan(wanted: WantedSetup, known: Known): Step[] {
     for (const orbits of [true, false]) {
       const steps = this.#plan(wanted, known, { signals: true, orbits })
       if (this.#load(steps, known) < maxLoad) return steps

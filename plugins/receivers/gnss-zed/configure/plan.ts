@@ -2,7 +2,7 @@
  * The configuration of a base as steps in write order. A step is one message, because one rejected key rejects the whole message.
  * So the keys that a base requires are in one message each for time mode and outputs, and every other setting is alone.
  */
-import { type BaseSettings, tracks, type Wanted } from 'rtk-base/link'
+import { type BaseSettings, tracks, type WantedSetup } from 'rtk-base/link'
 import type { SwitchableConstellation } from 'rtk-base/services'
 import type { ConfigPair } from '../ubx/config.js'
 import { infKey, keyId, messageOutKey, type OutputMessage, type PortName, portOffset } from '../ubx/keys.js'
@@ -58,7 +58,7 @@ export interface Step {
 export interface PlanInput {
   port: PortName
   firmware: Firmware
-  wanted: Wanted
+  wanted: WantedSetup
   options: Omit<ConfigOptions, 'raiseBaud'>
   extras: Extras
   /** How old corrections may be. */

@@ -1,5 +1,5 @@
 /** Decodes the receiver's messages: into reports, and into what the receiver told last of its firmware, its start and its own survey-in. */
-import { decodeGga, gpsToUnix, referencePoint } from 'rtk-base/gnss'
+import { decodeGga, gpsToUnix, isReferencePoint, referencePoint } from 'rtk-base/gnss'
 import {
   type AntennaReading,
   type BandReading,
@@ -83,7 +83,7 @@ export class ReceiverFacts {
   }
 
   rtcm(type: number, frame: Uint8Array): void {
-    if (type === 1005 || type === 1006) this.stationId = referencePoint(frame)?.stationId ?? this.stationId
+    if (isReferencePoint(type)) this.stationId = referencePoint(frame)?.stationId ?? this.stationId
   }
 
   /** Called a few times a second: ends an epoch of which nothing more comes. */

@@ -1,6 +1,6 @@
 /** The logs of a UM980, field by field: one list makes the binary and the text (recorded; text of BESTNAV, RECTIME: assumed). */
 import { ecefToGeodetic } from 'rtk-base/gnss'
-import { type Epoch, glonassChannel, type Solution, type Track } from 'rtk-base/simulation'
+import { type Epoch, glonassChannel, type PvtSolution, type Track } from 'rtk-base/simulation'
 import { logOrder, namesOf, signalsOf } from '../sky.js'
 
 import { asciiLog, binaryLog, type LogTime } from './frames.js'
@@ -9,7 +9,7 @@ import { asciiLog, binaryLog, type LogTime } from './frames.js'
 export interface LogInput {
   readonly time: LogTime
   readonly epoch: Epoch
-  readonly solution: Solution
+  readonly solution: PvtSolution
   readonly undulation_m: number
   readonly mask_deg: number
   readonly fixed: boolean

@@ -4,7 +4,7 @@ import { distance, enu } from '../../gnss/index.js'
 import { inverse, isPositiveDefinite, type Matrix, plus, product } from '../../gnss/linear.js'
 import { allAtOnce, inSteps, type Steps } from '../steps.js'
 import { type Camps, campsOf } from './majority.js'
-import { type Explanation, Network } from './network.js'
+import { BaseNetwork, type Explanation } from './network.js'
 import { type NetVector, pairsOf, square } from './pairs.js'
 import { explained, withoutFault, word } from './search.js'
 
@@ -118,7 +118,7 @@ function* stepsOf(
   const wanted_m = options.tolerance_m ?? tolerance.default_m
   const tolerance_m = Math.min(tolerance.most_m, Math.max(tolerance.least_m, wanted_m || tolerance.default_m))
   // Two positions share it, and it is three standard deviations.
-  const net = new Network(known.length, yield* pairsOf(places, vectors), tolerance_m / 3 / Math.SQRT2)
+  const net = new BaseNetwork(known.length, yield* pairsOf(places, vectors), tolerance_m / 3 / Math.SQRT2)
   const best = yield* explained(net)
   const ambiguous = new Set<number>()
   for (const base of best.faulty) {
@@ -138,7 +138,7 @@ function* stepsOf(
 
 /** How the net is explained. */
 interface Found {
-  readonly net: Network
+  readonly net: BaseNetwork
   readonly bases: readonly NetBase[]
   readonly tolerance_m: number
   readonly best: Explanation
@@ -146,7 +146,7 @@ interface Found {
 }
 
 class Judge {
-  readonly #net: Network
+  readonly #net: BaseNetwork
   readonly #bases: readonly NetBase[]
   readonly #tolerance_m: number
   readonly #best: Explanation

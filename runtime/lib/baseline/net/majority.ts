@@ -2,7 +2,7 @@
  * Parts of a net that agree within themselves. Left-out vectors may separate a net into parts, and faulty bases may share
  * a fault: only the strictly largest of such groups is a reference for the others.
  */
-import type { Explanation, Network } from './network.js'
+import type { BaseNetwork, Explanation } from './network.js'
 
 export interface Camps {
   /** Whether the part that the base belongs to has a majority of sound bases that agree. */
@@ -14,7 +14,7 @@ export interface Camps {
  * @param connects whether a pair, by index, is precise enough to connect two bases
  */
 export function campsOf(
-  net: Network,
+  net: BaseNetwork,
   { corrections, faulty, leftOut }: Explanation,
   ambiguous: ReadonlySet<number>,
   tolerance_m: number,

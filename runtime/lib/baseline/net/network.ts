@@ -38,7 +38,7 @@ interface System {
   readonly inverted: Matrix | undefined
 }
 
-export class Network {
+export class BaseNetwork {
   readonly size: number
   readonly pairs: readonly Pair[]
   /** Indices of the pairs of each base. */

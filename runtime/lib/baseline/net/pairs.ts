@@ -123,7 +123,7 @@ const apart = (one: Pair, other: Pair) => Math.hypot(...one.offset.map((value, a
 
 function differs(one: Pair, other: Pair): number {
   const sum = one.covariance.map((value, k) => value + other.covariance[k])
-  return misfit(
+  return chiSquared(
     one.offset.map((value, axis) => value - other.offset[axis]),
     widened(sum, same.besides_m),
   )
@@ -137,7 +137,7 @@ export function widened(covariance: Matrix, by_m: number): Matrix {
 }
 
 /** `vᵀ C⁻¹ v`: χ² of three axes; infinite for a covariance that is not positive definite. */
-export function misfit(vector: Float64Array, covariance: Matrix): number {
+export function chiSquared(vector: Float64Array, covariance: Matrix): number {
   const weight = inverse(covariance, 3)
   return weight ? square(weight, vector[0], vector[1], vector[2]) : Infinity
 }

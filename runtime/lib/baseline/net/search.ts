@@ -5,7 +5,7 @@
  */
 import { invert } from '../../gnss/linear.js'
 import type { Steps } from '../steps.js'
-import { type Explanation, fault, type Network } from './network.js'
+import { type BaseNetwork, type Explanation, fault } from './network.js'
 import { square } from './pairs.js'
 
 /** Changes of each kind that are tried in a step: the most promising. */
@@ -19,7 +19,7 @@ const rounds = 2
 const most = 300
 
 /** The best explanation, starting with no faults. */
-export function* explained(net: Network): Steps<Explanation> {
+export function* explained(net: BaseNetwork): Steps<Explanation> {
   let best = yield* improved(net, net.sound(), { steps: most })
   // Where faults were found late, the first changes were judged in a net that these distorted.
   for (let round = 0; round < rounds && best.faulty.size + best.leftOut.size > 0; round++) {
@@ -30,7 +30,7 @@ export function* explained(net: Network): Steps<Explanation> {
 }
 
 /** The best explanation found in which this base is sound, near one in which it is faulty. */
-export function* withoutFault(net: Network, best: Explanation, base: number): Steps<Explanation> {
+export function* withoutFault(net: BaseNetwork, best: Explanation, base: number): Steps<Explanation> {
   const faulty = new Set(best.faulty)
   faulty.delete(base)
   const start = net.changed(best, { faulty, leftOut: best.leftOut }, [base])
@@ -54,7 +54,7 @@ interface Change {
 }
 
 /** Adds the fault that lowers the cost most, removes those that became needless, and repeats. */
-function* improved(net: Network, start: Explanation, { steps, sound, near }: Limits): Steps<Explanation> {
+function* improved(net: BaseNetwork, start: Explanation, { steps, sound, near }: Limits): Steps<Explanation> {
   let best = start
   for (let step = 0; step < steps; step++) {
     const isOpen = (base: number) => base !== sound && !best.faulty.has(base) && (!near || near.has(base))
@@ -71,7 +71,7 @@ function* improved(net: Network, start: Explanation, { steps, sound, near }: Lim
   return best
 }
 
-function changes(net: Network, at: Explanation, isOpen: (base: number) => boolean): Change[] {
+function changes(net: BaseNetwork, at: Explanation, isOpen: (base: number) => boolean): Change[] {
   const bases: Change[] = []
   const both: Change[] = []
   const pairs: Change[] = []
@@ -99,7 +99,7 @@ function changes(net: Network, at: Explanation, isOpen: (base: number) => boolea
 }
 
 /** About how much χ² falls if the base is faulty and the vectors to it, but for those to `except`, are used. */
-function gainOfBase(net: Network, at: Explanation, base: number, except?: number): number {
+function gainOfBase(net: BaseNetwork, at: Explanation, base: number, except?: number): number {
   const { free, held, right } = scratch
   free.fill(0)
   right.fill(0)
@@ -126,7 +126,7 @@ function gainOfBase(net: Network, at: Explanation, base: number, except?: number
 /** Scratch for one base at a time: most of the search is this. */
 const scratch = { free: new Float64Array(9), held: new Float64Array(9), right: new Float64Array(3) }
 
-function gainOfPair(net: Network, { corrections, faulty }: Explanation, pair: number): number {
+function gainOfPair(net: BaseNetwork, { corrections, faulty }: Explanation, pair: number): number {
   const { i, j, offset } = net.pairs[pair]
   const iFree = faulty.has(i) ? 1 : 0
   const jFree = faulty.has(j) ? 1 : 0
@@ -136,7 +136,7 @@ function gainOfPair(net: Network, { corrections, faulty }: Explanation, pair: nu
 
 /** The correction of a base that follows from one pair: a sound neighbour is right, a faulty one has its correction. */
 export function word(
-  net: Network,
+  net: BaseNetwork,
   { corrections, faulty }: Pick<Explanation, 'corrections' | 'faulty'>,
   pair: number,
   base: number,
@@ -147,7 +147,7 @@ export function word(
   return offset.map((value, axis) => sign * value + (faulty.has(other) ? corrections[3 * other + axis] : 0))
 }
 
-function applied(net: Network, at: Explanation, { bases, pair }: Change): Explanation {
+function applied(net: BaseNetwork, at: Explanation, { bases, pair }: Change): Explanation {
   const leftOut = new Set(at.leftOut)
   // Vectors that were left out may be right if the base is faulty.
   for (const base of bases) for (const own of net.at[base]) leftOut.delete(own)
@@ -157,7 +157,7 @@ function applied(net: Network, at: Explanation, { bases, pair }: Change): Explan
 }
 
 /** Without the faults that the newest ones made needless; without newest ones, each fault is tried. */
-function* pruned(net: Network, next: Explanation, before: Explanation): Steps<Explanation> {
+function* pruned(net: BaseNetwork, next: Explanation, before: Explanation): Steps<Explanation> {
   const added = [...next.faulty].filter((base) => !before.faulty.has(base))
   for (const pair of next.leftOut) if (!before.leftOut.has(pair)) added.push(net.pairs[pair].i, net.pairs[pair].j)
   const near = added.length > 0 ? new Set(net.near(added, elsewhere.hops, elsewhere.most)) : undefined

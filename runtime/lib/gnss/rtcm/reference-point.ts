@@ -9,11 +9,14 @@ export interface ReferencePoint {
   arp: Ecef
 }
 
-const announces = (type: number) => type === 1005 || type === 1006
+/** Whether a message has the position of the base. */
+export const isReferencePoint = (type: number): boolean => type === 1005 || type === 1006
+/** Messages about the base itself: what a rover needs before it can use observations. */
+export const referenceTypes: readonly number[] = [1005, 1006, 1008, 1033, 1230]
 
 /** The station ID and the antenna reference point of a 1005 or 1006; undefined for any other frame. */
 export function referencePoint(frame: Uint8Array): ReferencePoint | undefined {
-  if (!announces(messageNumber(frame))) return undefined
+  if (!isReferencePoint(messageNumber(frame))) return undefined
   const message = decodeRtcm(frame)
   if (message?.type !== 1005 && message?.type !== 1006) return undefined
   const { x, y, z } = message
@@ -51,7 +54,7 @@ export function referenceDifference(
   if (id !== undefined && id !== wanted.stationId) {
     return `the receiver sends station ID ${id} in ${type}, not ${wanted.stationId}`
   }
-  if (!announces(type)) return undefined
+  if (!isReferencePoint(type)) return undefined
   const point = referencePoint(frame)
   if (!point) return `the receiver sends a ${type} that cannot be read`
   if (sameReference(point.arp, wanted.arp)) return undefined

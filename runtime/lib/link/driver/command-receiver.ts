@@ -13,7 +13,7 @@ import {
   modeOf,
   ReceiverDriver,
   type ReceiverFamily,
-  type Wanted,
+  type WantedSetup,
 } from './receiver-driver.js'
 
 /** The receiver's answer to a command: the values of an accepted one, or the reason of a refusal, for people. */
@@ -60,13 +60,13 @@ export abstract class CommandReceiver<M = string> extends ReceiverDriver<M> {
    * Writes settings that may restart the receiver, before `setUp`. @returns refused settings that a base does not
    * need
    */
-  protected abstract prepare(wanted: Wanted, identity: ReceiverIdentity): Promise<string[]>
+  protected abstract prepare(wanted: WantedSetup, identity: ReceiverIdentity): Promise<string[]>
   /**
    * Writes outputs and mode. The mode is read back afterwards.
    * @param check throws if the receiver or the target changed meanwhile; call it before each command
    * @throws RTK_ERR_UNAVAILABLE
    */
-  protected abstract setUp(wanted: Wanted, check: () => void): ReturnType<Receiver['configure']>
+  protected abstract setUp(wanted: WantedSetup, check: () => void): ReturnType<Receiver['configure']>
 
   // ── commands and answers ──────────────────────────────────────────────────────────────────────────────────────────
 
@@ -119,7 +119,7 @@ export abstract class CommandReceiver<M = string> extends ReceiverDriver<M> {
     this.identified(identity)
   }
 
-  protected async bring(wanted: Wanted, stillWanted: () => void): ReturnType<Receiver['configure']> {
+  protected async bring(wanted: WantedSetup, stillWanted: () => void): ReturnType<Receiver['configure']> {
     const before = await this.prepare(wanted, this.identity)
     const { life } = this
     const check = () => {
@@ -136,7 +136,7 @@ export abstract class CommandReceiver<M = string> extends ReceiverDriver<M> {
     return { written, refused: [...before, ...refused] }
   }
 
-  protected async verify(wanted: Wanted | undefined): Promise<string | undefined> {
+  protected async verify(wanted: WantedSetup | undefined): Promise<string | undefined> {
     const held = await this.readMode()
     if (!held) return undefined
     this.setMode(modeOf(held))

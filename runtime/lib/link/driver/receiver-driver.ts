@@ -52,7 +52,7 @@ export interface DriverOptions {
 export type StationSettings = Pick<ReceiverSettings, 'stationId' | 'correctionMaxAge_s'>
 
 /** The result that `configure` has to achieve. */
-export interface Wanted {
+export interface WantedSetup {
   readonly target: ReceiverTarget
   readonly settings: BaseSettings
   readonly stationId: number
@@ -128,7 +128,7 @@ export abstract class ReceiverDriver<M = string> implements Receiver {
   #isKnown = false
   #mode: Receiver['mode'] = 'unknown'
   /** The target of the last `configure` that succeeded. */
-  #wanted: Wanted | undefined
+  #wanted: WantedSetup | undefined
   /** Counts `configure`. */
   #newest = 0
   #configured = false
@@ -222,13 +222,13 @@ export abstract class ReceiverDriver<M = string> implements Receiver {
    * @param check throws if a newer target replaced this one, or the port closed; call it before each command
    * @throws RTK_ERR_UNAVAILABLE
    */
-  protected abstract bring(wanted: Wanted, check: () => void): ReturnType<Receiver['configure']>
+  protected abstract bring(wanted: WantedSetup, check: () => void): ReturnType<Receiver['configure']>
   /**
    * Reads the configuration again, and sets back what may be set back.
    * @param wanted of the last `configure`; undefined: the receiver is not configured
    * @returns why the receiver has to be configured again; '': it need not; undefined: no answer
    */
-  protected abstract verify(wanted: Wanted | undefined): Promise<string | undefined>
+  protected abstract verify(wanted: WantedSetup | undefined): Promise<string | undefined>
   /** The link is silent, or just opened: sends a question that makes any receiver of the family answer. */
   protected abstract silence(): void
   /** @throws RTK_ERR_UNAVAILABLE */
@@ -316,7 +316,7 @@ export abstract class ReceiverDriver<M = string> implements Receiver {
   }
 
   /** Target that the receiver was configured to; undefined while it is not configured. */
-  protected get wanted(): Wanted | undefined {
+  protected get wanted(): WantedSetup | undefined {
     return this.#configured ? this.#wanted : undefined
   }
 

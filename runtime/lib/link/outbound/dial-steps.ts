@@ -9,7 +9,7 @@ import type { HostAddress } from '../../../platform/ports/network.js'
 /** The strategy of an attempt: see `stepOf`. */
 export type DialStep = LinkInfo['step']
 /** IPv4 or IPv6. */
-export type Family = HostAddress['family']
+export type IpFamily = HostAddress['family']
 
 /** State of the route to one peer. */
 export interface DialState {
@@ -18,7 +18,7 @@ export interface DialState {
   /** The address of the last successful connection. */
   readonly good: HostAddress | undefined
   /** The address family of the last failed attempt. */
-  readonly failed: Family | undefined
+  readonly failed: IpFamily | undefined
   /** The last resolved addresses, and when they were resolved (monotonic). Used while no name server answers. */
   readonly known: { readonly addresses: readonly HostAddress[]; readonly at_ms: number } | undefined
   /** The peer is an address, not a name: there is nothing to resolve, and no other address. */
@@ -93,7 +93,7 @@ export const succeeded = (state: DialState, good: HostAddress | undefined): Dial
 })
 
 /** @param family address family of the failed connection; undefined: no connection was made */
-export const failed = (state: DialState, family: Family | undefined): DialState => ({
+export const failed = (state: DialState, family: IpFamily | undefined): DialState => ({
   ...state,
   failures: state.failures + 1,
   failed: family ?? addressesFor(state, state.known?.addresses ?? [])[0]?.family ?? state.failed,

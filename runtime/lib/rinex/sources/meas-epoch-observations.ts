@@ -1,6 +1,6 @@
 import { gpsSeconds } from 'rtk-base/gnss'
 import {
-  carrier_hz,
+  codeCarrier_hz,
   isSatelliteNumber,
   type ObservationEpoch,
   type SignalObservation,
@@ -117,18 +117,18 @@ export class MeasEpochObservations {
     const channel = channelOf(first)
     if (system === 'R' && channel !== undefined) epoch.channel(number, channel)
     const firstCode = codeOf(first, system, common)
-    const first_hz = firstCode && carrier_hz(system, firstCode, channel)
+    const first_hz = firstCode && codeCarrier_hz(system, firstCode, channel)
     const add = (one: Measured, code: string | undefined, antenna: number) => {
       if (!code || antenna !== 0) return
       if ((one.info & info.smoothed) !== 0) this.remarks.add('Pseudoranges: smoothed by the receiver')
-      const carrier = carrier_hz(system, code, channel)
+      const carrier = codeCarrier_hz(system, code, channel)
       epoch.add(system, number, this.#signal(one, code, `${system}${number}${code}`, carrier, gpsSeconds(epoch.time)))
     }
     add(first, firstCode, view.getUint8(at + 1) >> 5)
     for (let other = others; other < end; other += size) {
       const own = signalNumber(view.getUint8(other), view.getUint8(other + 5))
       const code = codeOf({ number: own }, system, common)
-      const hz = code && carrier_hz(system, code, channel)
+      const hz = code && codeCarrier_hz(system, code, channel)
       const ratio = hz && first_hz ? hz / first_hz : undefined
       add(otherOf(view, other, first, ratio), code, view.getUint8(other) >> 5)
     }

@@ -9,7 +9,7 @@ import {
   nearestTime,
   secondsPerWeek,
 } from 'rtk-base/gnss'
-import { carrier_hz, type ObservationEpoch, type SignalObservation, type SystemLetter } from '../observations.js'
+import { codeCarrier_hz, type ObservationEpoch, type SignalObservation, type SystemLetter } from '../observations.js'
 import { EpochBuilder, PhaseTracker } from './epoch-builder.js'
 
 const light_mps = 299_792_458
@@ -97,7 +97,7 @@ export class MsmObservations {
   ): SignalObservation | undefined {
     const code = codes[system][cell.signal]
     if (code === undefined || type % 10 <= 3) return undefined
-    const carrier = carrier_hz(system, code, channels.get(number) ?? this.#channels.get(number))
+    const carrier = codeCarrier_hz(system, code, channels.get(number) ?? this.#channels.get(number))
     const perMetre = carrier === undefined ? undefined : carrier / light_mps
     const phase = cell.phase_m !== undefined && perMetre !== undefined ? cell.phase_m * perMetre : undefined
     const isBroken =

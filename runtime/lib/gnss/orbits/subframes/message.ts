@@ -12,8 +12,8 @@ import type { EphemerisMessage } from '../layouts.js'
 type Part = readonly [page: number, bit: number, width: number]
 
 /** Where a field stands: one or more parts, the most significant first. */
-export type Place = readonly Part[]
-export const at = (...parts: Part[]): Place => parts
+export type FieldPlace = readonly Part[]
+export const at = (...parts: Part[]): FieldPlace => parts
 
 export interface Page {
   readonly number: number
@@ -34,7 +34,7 @@ export interface NavigationMessage {
   readonly rtcm: EphemerisMessage
   /** Pages 1…n make an ephemeris. */
   readonly pages: number
-  readonly places: Readonly<Record<string, Place>>
+  readonly places: Readonly<Record<string, FieldPlace>>
   /** The page of a subframe; undefined if it is damaged, or if it has nothing about the orbit. */
   readonly read: (subframe: Subframe) => Page | undefined
 }
