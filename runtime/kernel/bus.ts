@@ -7,6 +7,9 @@ import type { MqttSession, PublishOptions, PublishResult } from '../plugin.js'
 import type { SeriesHookPoint } from './hook-point.js'
 import type { TopicRecord } from './instance/registrations.js'
 
+/** Topics of plugins: some for each, so no station comes near it. */
+const mostUndeleted = 1_000
+
 /** Topic handlers and publishing. It contains no client: a plugin attaches the driver of a real link. */
 export class Bus implements MqttBus {
   readonly #log: Logger
@@ -64,8 +67,8 @@ export class Bus implements MqttBus {
   ): PublishResult {
     const result = this.#driver?.publish(topic, payload, { retain, qos, properties, followedBy }) ?? 'offline'
     if (retain) {
-      if (payload.length === 0 && result !== 'sent') this.#undeleted.add(topic)
-      else this.#undeleted.delete(topic)
+      if (payload.length > 0 || result === 'sent') this.#undeleted.delete(topic)
+      else if (this.#undeleted.size < mostUndeleted) this.#undeleted.add(topic)
     }
     if (result === 'offline' && !this.#loggedOffline) {
       this.#loggedOffline = true
