@@ -39,15 +39,19 @@ export function copyFor(t: Test, base = '/'): string {
   return root
 }
 
+function debootstrap(...args: string[]): void {
+  const { status, stdout, error } = spawnSync('debootstrap', args, { encoding: 'utf8', maxBuffer: 64 << 20 })
+  if (error) throw error
+  if (status !== 0) throw new Error(`debootstrap ended with ${status}: ${stdout.slice(-2_000)}`)
+}
+
 /** A fresh Debian 13 with Node, from Debian's packages: a minute or two. */
 export function debian13(t: Test): string {
   const folder = mkdtempSync(join(tmpdir(), 'rtk-base-debian-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const packages = ['systemd', 'systemd-sysv', 'libpam-systemd', 'dbus', 'polkitd', 'udev', 'procps', 'nodejs']
   const begin = performance.now()
-  const args = ['--variant=minbase', `--include=${packages.join(',')}`, 'trixie', folder]
-  const { status, stdout } = spawnSync('debootstrap', args, { encoding: 'utf8', maxBuffer: 64 << 20 })
-  if (status !== 0) throw new Error(`debootstrap ended with ${status}: ${stdout.slice(-2_000)}`)
+  debootstrap('--variant=minbase', `--include=${packages.join(',')}`, 'trixie', folder)
   t.comment(`debootstrap: ${Math.round((performance.now() - begin) / 1000)} s`)
   return folder
 }
@@ -56,9 +60,8 @@ export function debian13(t: Test): string {
 export function debianPackages(t: Test, architecture: string, more: readonly string[]): string[] {
   const folder = mkdtempSync(join(tmpdir(), 'rtk-base-debian-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
-  const args = ['--download-only', `--arch=${architecture}`, '--variant=minbase', `--include=${more.join(',')}`]
-  const { status, stdout } = spawnSync('debootstrap', [...args, 'trixie', folder], { encoding: 'utf8' })
-  if (status !== 0) throw new Error(`debootstrap ended with ${status}: ${stdout.slice(-2_000)}`)
+  const what = [`--arch=${architecture}`, '--variant=minbase', `--include=${more.join(',')}`]
+  debootstrap('--download-only', ...what, 'trixie', folder)
   const archives = join(folder, 'var', 'cache', 'apt', 'archives')
   return readdirSync(archives)
     .filter((name) => name.endsWith('.deb'))
