@@ -1329,7 +1329,7 @@ t.test('a base that is fixed stops when its observations do, or its 1005 for 10 
 
 t.test('the first two wrong 1005 are of the mode before; a base that is fixed sends none', async (t) => {
   const base = baseWatch()
-  const wrong = /^the receiver sends .* as its position in 1005, not the reference/
+  const wrong = { kind: 'position', values: { message: '1005' } }
   t.equal(base.heard(arp(0), 'accept'), undefined, 'right, but there are no observations')
   base.heard(msm(0), 'accept')
   t.equal(base.heard(arp(0), undefined), undefined, 'nothing is waited for')
@@ -1337,13 +1337,13 @@ t.test('the first two wrong 1005 are of the mode before; a base that is fixed se
   t.equal(base.heard(arp(0), 'accept'), 'right 1005')
   t.equal(base.heard(heardAs(arpFrame(roundEcef(here), 0, 1), 0), 'accept'), 'right 1005', 'as 1006')
   t.equal(base.heard(arp(0, at(1)), 'fixed'), 'wrong 1005')
-  t.match([base.difference, base.trouble], [wrong, wrong])
+  t.match([base.difference, base.fault], [wrong, wrong])
   base.rejected('rejected')
-  t.match(base.trouble, /not the reference .*; rejected$/)
+  t.match(base.fault, { kind: 'rejected', values: { difference_code: 'gate.fault.position', why: 'rejected' } })
   base.heard(arp(0), 'fixed')
-  t.equal(base.difference, '')
+  t.equal(base.difference, undefined)
   base.rejected('rejected')
-  t.equal(base.trouble, 'rejected')
+  t.same(base.fault, { kind: 'rejected', values: { why: 'rejected' } })
   t.equal(base.heard(msm(0, 7), 'fixed'), 'wrong 1005', 'another station ID, in any message')
   const rounds = () => [1, 2, 3].map(() => base.heard(arp(0, at(1)), 'accept'))
   const [open, again] = [undefined, 'wrong 1005']
@@ -1394,7 +1394,7 @@ t.test('a right 1005 is waited for 15 s, or three intervals, of flowing RTCM', a
   }
   const none = baseWatch()
   t.same(wait(none, 2_000, 2_000), [17_000, 'no 1005'])
-  t.equal(none.trouble, 'the receiver sends RTCM without a 1005')
+  t.same(none.fault, { kind: 'no-reference' })
   t.same(wait(none, 20_000, 18_000), [35_000, 'no 1005'], 'from when it is waited for')
   t.same(wait(none, 36_000, 50_000), [65_000, 'not accepted'], 'from when RTCM flows again; the third time')
   t.same(wait(baseWatch(1, 10), 0, 0), [30_000, 'no 1005'])
@@ -1403,17 +1403,17 @@ t.test('a right 1005 is waited for 15 s, or three intervals, of flowing RTCM', a
     wait(one, 0, 0, (ms) => ms === 5_000 && void one.heard(arp(ms, at(1)), 'accept')),
     [15_000, 'no 1005'],
   )
-  t.match(one.trouble, /not the reference/, 'one that was wrong is named')
+  t.match(one.fault, { kind: 'position' }, 'one that was wrong is named')
   one.begin()
   t.same(
     wait(one, 16_000, 16_000, (ms) => ms === 18_000 && void one.heard(arp(ms), 'fixed')),
     [33_000, 'no 1005'],
   )
-  t.equal(one.trouble, 'the receiver sends RTCM without a 1005')
+  t.same(one.fault, { kind: 'no-reference' })
   one.heard(arp(33_000, at(1)), 'fixed')
   one.begin()
   t.equal(one.waits(0, 37_999), 'not accepted')
-  t.equal(one.difference, '', 'that was of the step before')
+  t.equal(one.difference, undefined, 'that was of the step before')
 })
 
 /** What is remembered, and what was written of it. */

@@ -584,10 +584,20 @@ t.test('a 1005 agrees with the reference to 1 mm, a station ID exactly', async (
   t.equal(referenceDifference(announced({ x: -0.0001, y: -0.0001, z: -0.0001 }), { arp }), undefined)
   t.equal(referenceDifference(announced({ z: 0.001 }), { arp }), undefined, 'the limit itself')
   t.equal(referenceDifference(announced({ z: 0.001 }, 1006), { arp }), undefined)
-  t.match(referenceDifference(announced({ z: 0.0011 }), { arp }), /4444030.8029 .* as its position/)
-  t.match(referenceDifference(announced({ x: -0.0011 }, 1006), { arp }), /as its position/)
-  t.match(referenceDifference(announced({ x: 0.0007, y: 0.0007, z: 0.0007 }), { arp }), /as its position/, 'in space')
-  t.match(referenceDifference(announced({}), { arp, stationId: 8 }), /station ID 7 in 1005, not 8/)
+  t.match(referenceDifference(announced({ z: 0.0011 }), { arp }), {
+    kind: 'position',
+    values: { message: '1005', sent: /4444030.8029/ },
+  })
+  t.match(referenceDifference(announced({ x: -0.0011 }, 1006), { arp }), { kind: 'position' })
+  t.match(
+    referenceDifference(announced({ x: 0.0007, y: 0.0007, z: 0.0007 }), { arp }),
+    { kind: 'position' },
+    'in space',
+  )
+  t.same(referenceDifference(announced({}), { arp, stationId: 8 }), {
+    kind: 'station-id',
+    values: { message: '1005', sent: '7', wanted: '8' },
+  })
 })
 
 t.test('captures: observables survive encoding and decoding unchanged', { skip: noCaptures }, async (t) => {

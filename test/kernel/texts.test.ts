@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { largestTexts_bytes, mergeTexts, readTexts, textFiles, withTexts } from '../../runtime/loader/texts.js'
-import { textOf } from '../../runtime/platform/texts/text-of.js'
+import { textOf, type Values } from '../../runtime/platform/texts/text-of.js'
 
 t.test('a bad file of texts is refused with its reason, the others are used', (t) => {
   const refused: string[] = []
@@ -64,5 +64,8 @@ t.test('a value that is a text itself is shown by its key, and as it is without 
     textOf(texts, 'error.dark', { reason: 'lamp 3 is off', reason_code, ...values }, String)
   t.equal(shown('gate.lamp', { number: 3 }), 'Dunkel: Lampe 3 ist aus')
   for (const without of ['', 'gate.lamp', 'gate.other', 'gate.loop']) t.equal(shown(without), 'Dunkel: lamp 3 is off')
+  const coded = (values: Values) => textOf(texts, 'error.dark', values, String)
+  t.equal(coded({ reason_code: 'gate.lamp', number: 3 }), 'Dunkel: Lampe 3 ist aus', 'the key is enough')
+  for (const reason_code of ['gate.lamp', 'gate.other', 'gate.loop']) t.equal(coded({ reason_code }), undefined)
   t.end()
 })

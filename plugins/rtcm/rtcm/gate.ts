@@ -1,4 +1,4 @@
-import { referenceDifference, sameEcef } from 'rtk-base/gnss'
+import { type ReferenceDifference, referenceDifference, sameEcef } from 'rtk-base/gnss'
 import type { Ecef, ErrorValues, GateReason, Reception, RtcmFrame, RtcmGate, RtcmJudge } from 'rtk-base/services'
 
 /** A receiver that announced another reference than the trusted one twice in this time has to keep to one for as long. */
@@ -112,7 +112,7 @@ export class Gate implements RtcmGate {
   }
 
   /** Once looks like a change of the reference. A receiver that alternates would open and close the gate forever. */
-  #announcedOther(difference: string): void {
+  #announcedOther({ kind, values }: ReferenceDifference): void {
     if (this.#minute) {
       this.#isAlternating = true
       void this.#minute()
@@ -122,7 +122,7 @@ export class Gate implements RtcmGate {
       this.#isAlternating = false
       this.update()
     })
-    this.#hold(this.#because('other-reference', { difference }))
+    this.#hold(this.#because('other-reference', { difference: kind, ...values }))
   }
 
   /** Whether a frame received before the gate opened fits the trusted reference; unknown without a verdict. */
@@ -140,7 +140,7 @@ export class Gate implements RtcmGate {
     return this.#deps.mode() !== 'listening'
   }
 
-  #difference(frame: RtcmFrame): string | undefined {
+  #difference(frame: RtcmFrame): ReferenceDifference | undefined {
     if (this.#verdict.kind !== 'trusted' || !this.announces) return undefined
     return referenceDifference(frame.bytes, this.#verdict.reference)
   }

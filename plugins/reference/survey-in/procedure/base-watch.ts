@@ -1,6 +1,6 @@
 /** Checks that the base works as configured: its 1005, and the flow of its RTCM. Pure. */
-import { referenceDifference } from 'rtk-base/gnss'
-import type { Receiver, RtcmFlow, RtcmFrame } from 'rtk-base/services'
+import { type ReferenceDifference, referenceDifference } from 'rtk-base/gnss'
+import type { ErrorValues, Receiver, RtcmFlow, RtcmFrame } from 'rtk-base/services'
 import type { Reference } from '../reference/reference.js'
 import type { Event } from './table.js'
 
@@ -15,13 +15,26 @@ const announces_ms = 10_000
 
 export type Intervals = NonNullable<Receiver['intervals_s']>
 
+/** What is wrong with the base: `gate.fault.KIND` is its text. `rejected`: the receiver did not accept the configuration. */
+export type BaseFault =
+  | ReferenceDifference
+  | { readonly kind: 'no-reference' | 'rejected'; readonly values?: ErrorValues | undefined }
+
+/** Values of a text that shows the fault. */
+export const faultValues = (fault: BaseFault | undefined): ErrorValues =>
+  fault ? { fault_code: `gate.fault.${fault.kind}`, ...fault.values } : {}
+
+/** Values of a text that shows how the newest 1005 differs. */
+export const differenceValues = (difference: ReferenceDifference | undefined): ErrorValues =>
+  difference ? { difference_code: `gate.fault.${difference.kind}`, ...difference.values } : {}
+
 export class BaseWatch {
   /** The reference that the receiver was configured to, or is about to be. */
   target: Reference | undefined
-  /** The last fault, as text. */
-  trouble = ''
-  /** How the newest 1005 differs from the target, for people; '' while it does not. */
-  difference = ''
+  /** The last fault. */
+  fault: BaseFault | undefined
+  /** How the newest 1005 differs from the target; undefined while it does not. */
+  difference: ReferenceDifference | undefined
   /** The configured station ID and message intervals. */
   expected: { stationId: number; intervals_s: Intervals } = {
     stationId: 0,
@@ -59,11 +72,11 @@ export class BaseWatch {
     if (difference === undefined) {
       if (type !== 1005 && type !== 1006) return undefined
       this.#referenceAt_ms = arrival_ms
-      this.difference = ''
+      this.difference = undefined
       return step === 'accept' && this.#flow.flows ? 'right 1005' : undefined
     }
     this.difference = difference
-    this.trouble = difference
+    this.fault = difference
     if (step === 'fixed') return 'wrong 1005'
     return ++this.#wrong < wrongFrames ? undefined : this.#round('wrong 1005')
   }
@@ -84,14 +97,14 @@ export class BaseWatch {
     const begun_ms = Math.max(since_ms, this.#flow.since_ms, this.#referenceAt_ms)
     if (now_ms - begun_ms < this.#patience_ms(accept_ms, 'reference')) return undefined
     // A 1005 that comes rarely may have been wrong, but not often enough to count as that.
-    if (this.#wrong === 0) this.difference = ''
-    this.trouble = this.difference || 'the receiver sends RTCM without a 1005'
+    if (this.#wrong === 0) this.difference = undefined
+    this.fault = this.difference ?? { kind: 'no-reference' }
     return this.#round('no 1005')
   }
 
   /** The receiver rejected the configuration. The state of its 1005 is unaffected. */
   rejected(why: string): void {
-    this.trouble = this.difference ? `${this.difference}; ${why}` : why
+    this.fault = { kind: 'rejected', values: { ...differenceValues(this.difference), why } }
   }
 
   /** The base is trusted: it may be configured again as often as before. */

@@ -14,6 +14,7 @@ import {
 import { type Static, Type } from 'typebox'
 import { Reference } from '../reference/reference.js'
 import { AntennaCheck } from './antenna-check.js'
+import { faultValues } from './base-watch.js'
 import { Confirmation } from './confirmation.js'
 import type { ProcedureDeps } from './deps.js'
 import { ReceiverAdapter } from './receiver-adapter.js'
@@ -210,7 +211,7 @@ export class Procedure {
     if (to !== 'verify' && to !== 'fixed') integrity.leave()
     if (from === 'moved') reports.while('gnss-moved', undefined)
     if (isSettled(to) || isAbsent(to)) reports.while('gnss-initial', undefined)
-    if (to === 'fixed' || (to === 'acquire' && base.difference === '')) reports.while('gnss-fault', undefined)
+    if (to === 'fixed' || (to === 'acquire' && !base.difference)) reports.while('gnss-fault', undefined)
   }
 
   /** Link, mode, configuration or settings of the receiver may have changed. */
@@ -337,7 +338,7 @@ export class Procedure {
         this.#antenna.reportMove(event)
         break
       case 'report fault':
-        reports.while('gnss-fault', { reason: base.trouble, again: false })
+        reports.while('gnss-fault', { ...faultValues(base.fault), again: false })
         break
     }
   }
@@ -345,12 +346,12 @@ export class Procedure {
   #hold(event: Event): void {
     const { ctx, judge, reports } = this.#deps
     const { base } = this.#receiver
-    if (!isStillWrong(event)) base.difference = ''
-    const { difference, trouble } = base
-    judge.hold(holdReason(ctx.text, event, { evidence: this.#antenna.evidenceOf(event), difference, trouble }))
+    if (!isStillWrong(event)) base.difference = undefined
+    const { difference, fault } = base
+    judge.hold(holdReason(ctx.text, event, { evidence: this.#antenna.evidenceOf(event), difference, fault }))
     // A fault that was reported stands until the base is trusted, or a rover.
     if (isWrongBase(event) && !reports.stands('gnss-fault'))
-      reports.while('gnss-fault', { reason: base.trouble, again: true })
+      reports.while('gnss-fault', { ...faultValues(fault), again: true })
   }
 
   /** Opens the gate for the base. */

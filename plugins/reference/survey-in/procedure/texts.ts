@@ -4,6 +4,7 @@ import type { PluginContext } from 'rtk-base/plugin'
 import type { AntennaMove, ErrorValues, GateReason, PositionComparison } from 'rtk-base/services'
 import type { Reference } from '../reference/reference.js'
 import type { SurveyEnd } from '../survey/survey-run.js'
+import { type BaseWatch, differenceValues, faultValues } from './base-watch.js'
 import { type Event, type State, states } from './table.js'
 
 /** How to fix a wrong reference. A survey-in does not replace a chosen manual one. */
@@ -133,11 +134,16 @@ const holdCodes: Partial<Record<Event, string>> = {
 export function holdReason(
   text: PluginContext['text'],
   event: Event,
-  { evidence, difference, trouble }: { evidence: string; difference: string; trouble: string },
+  { evidence, difference, fault }: Pick<BaseWatch, 'difference' | 'fault'> & { evidence: string },
 ): GateReason {
   const code = holdCodes[event] ?? 'base-fault'
-  const given = { 'checked-first': { difference }, 'move-suspected': { evidence }, 'antenna-unknown': { evidence } }
-  return gateReason(text, code, code === 'base-fault' ? { trouble } : given[code as keyof typeof given])
+  const given: Readonly<Record<string, ErrorValues>> = {
+    'base-fault': faultValues(fault),
+    'checked-first': differenceValues(difference),
+    'move-suspected': { evidence },
+    'antenna-unknown': { evidence },
+  }
+  return gateReason(text, code, given[code])
 }
 
 /** A reason for a closed gate. */

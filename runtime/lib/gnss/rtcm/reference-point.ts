@@ -1,4 +1,4 @@
-import type { Ecef } from '../../../../schemas/services.js'
+import type { Ecef, ErrorValues } from '../../../../schemas/services.js'
 import { toTenthMm } from '../geodesy.js'
 import { messageNumber, stationId } from './frame.js'
 import { decodeRtcm } from './messages.js'
@@ -40,25 +40,35 @@ export function sameReference(p: Ecef, q: Ecef): boolean {
 }
 
 /**
+ * How a frame differs from the reference: another station ID, another position, or a 1005 or 1006 that cannot be decoded. The
+ * plugins have a text for each kind. The values are strings: numbers of messages and stations are no quantities.
+ */
+export interface ReferenceDifference {
+  readonly kind: 'station-id' | 'position' | 'unreadable'
+  readonly values: ErrorValues
+}
+
+/**
  * Compares an RTCM frame of the station's receiver with the reference that the receiver must announce. Differences
  * are another station ID (in any message), and a position in 1005 or 1006 that is more than 1 mm away.
  * @param wanted without a station ID only the position counts
- * @returns the difference, as a sentence for people; undefined if the frame agrees or has no reference
+ * @returns the difference; undefined if the frame agrees or has no reference
  */
 export function referenceDifference(
   frame: Uint8Array,
   wanted: { arp: Ecef; stationId?: number | undefined },
-): string | undefined {
+): ReferenceDifference | undefined {
   const type = messageNumber(frame)
+  const message = String(type)
   const id = wanted.stationId === undefined ? undefined : stationId(frame)
   if (id !== undefined && id !== wanted.stationId) {
-    return `the receiver sends station ID ${id} in ${type}, not ${wanted.stationId}`
+    return { kind: 'station-id', values: { message, sent: String(id), wanted: String(wanted.stationId) } }
   }
   if (!isReferencePoint(type)) return undefined
   const point = referencePoint(frame)
-  if (!point) return `the receiver sends a ${type} that cannot be read`
+  if (!point) return { kind: 'unreadable', values: { message } }
   if (sameReference(point.arp, wanted.arp)) return undefined
-  return `the receiver sends ${inMetres(point.arp)} as its position in ${type}, not the reference ${inMetres(wanted.arp)}`
+  return { kind: 'position', values: { message, sent: inMetres(point.arp), wanted: inMetres(wanted.arp) } }
 }
 
 const inMetres = ({ x, y, z }: Ecef) => [x, y, z].map((metres) => metres.toFixed(4)).join(' ')
