@@ -50,7 +50,7 @@ export const areas: readonly Area[] = [
   {
     name: 'phase',
     code: ['plugins/reference/integrity/phase'],
-    tests: ['gnss/integrity', 'gnss/phase-watch'],
+    tests: ['gnss/integrity', 'gnss/integrity-phases', 'gnss/phase-watch'],
     sample: 14,
   },
   {
@@ -72,6 +72,7 @@ export const areas: readonly Area[] = [
     ],
     tests: [
       ...surveyTests,
+      'gnss/integrity-phases',
       'gnss/outages',
       'gnss/ranges',
       'plugins/reference/survey-in-integrity',

@@ -434,3 +434,35 @@ function indicatorOf(msm: 4 | 7, signal: Signal): number {
   }
   return signal.indicator
 }
+
+/** Directions spread over the sky, the same each time. */
+export const evenDirection = (i: number, of: number) => {
+  const azimuth = 2.4 * (i + of)
+  const elevation = ((15 + ((i * 37) % 65)) * Math.PI) / 180
+  return {
+    east: Math.cos(elevation) * Math.sin(azimuth),
+    north: Math.cos(elevation) * Math.cos(azimuth),
+    up: Math.sin(elevation),
+  }
+}
+
+/** Noise of 1 sigma, the same each time. */
+export const evenNoise = (i: number) => 0.002 * Math.sin(i * 7.13)
+
+/** GPS satellites of one signal, MSM7; lock in ms up to 63. */
+export const epochOf = (
+  phases: Record<number, { phase_m: number; lock: number; halfCycle?: boolean }>,
+  type = 1077,
+) => ({
+  time_ms: 0,
+  messages: [
+    {
+      type,
+      observations: Object.entries(phases).map(([satellite, observed]) => ({
+        satellite: Number(satellite),
+        signal: 2,
+        ...observed,
+      })),
+    },
+  ] as unknown as Msm[],
+})
