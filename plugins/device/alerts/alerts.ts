@@ -13,7 +13,7 @@ import { isQuiet, minuteOf } from './rules/quiet-hours.js'
 import type { AlertSettings } from './settings.js'
 import { StationSource } from './sources/station-source.js'
 
-const look_ms = 5_000
+const evaluate_ms = 5_000
 /** A disk or a database that takes no writes is tried again after so long. */
 const saveAgain_ms = 30_000
 /** After a start, an alert that is not reported may only be not known yet. */
@@ -61,19 +61,19 @@ export class Alerts {
 
   async start(): Promise<void> {
     const { services, timers, on } = this.#ctx
-    this.#source.start(() => this.#look())
+    this.#source.start(() => this.#evaluate())
     this.apply()
-    services.watch(alertSource, (found) => found && on(found.onChange, () => this.#look()))
+    services.watch(alertSource, (found) => found && on(found.onChange, () => this.#evaluate()))
     let hadDatabase = false
     services.watch(fleetDatabase, (database) => {
       if (!database) return undefined
       hadDatabase = true
-      on(database.onLeads, () => this.#look())
+      on(database.onLeads, () => this.#evaluate())
       return database.listen(acknowledgedChannel, (key) => this.#acknowledged(key))
     })
     if (!hadDatabase) await this.#begin('own')
-    timers.every(look_ms, () => this.#look())
-    this.#look()
+    timers.every(evaluate_ms, () => this.#evaluate())
+    this.#evaluate()
   }
 
   /** The settings have changed. */
@@ -129,9 +129,9 @@ export class Alerts {
     const database = this.#ctx.services.find(fleetDatabase)
     if (!database) return
     if (database.leads) {
-      // Where it did not begin, it is tried again at the next look: not at once, or nothing else would run.
+      // Where it did not begin, it is tried again at the next evaluation: not at once, or nothing else would run.
       if (this.#part !== 'leads' && !this.#isLoading)
-        void this.#begin('leads').then(() => this.#part === 'leads' && this.#look())
+        void this.#begin('leads').then(() => this.#part === 'leads' && this.#evaluate())
     } else if (this.#part === 'own') this.#part = 'follows'
     else if (this.#part !== 'follows') this.#part = database.connected ? 'follows' : 'alone'
   }
@@ -145,7 +145,7 @@ export class Alerts {
     return this.#part === 'alone' ? all.filter(({ kind }) => kind === 'database') : all
   }
 
-  #look(): void {
+  #evaluate(): void {
     this.#updatePart()
     if (this.#part === 'follows' || this.#isLoading || this.#ctx.signal.aborted) return
     const now_ms = this.#ctx.clock.monotonic()

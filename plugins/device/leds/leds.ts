@@ -68,24 +68,24 @@ export class Leds {
     if (names.length === 0) return
     const { on, services } = this.#ctx
     const follow = (event: Event<unknown> | undefined) => {
-      this.#lookSoon()
-      return event && on(event, () => this.#lookSoon())
+      this.#updateSoon()
+      return event && on(event, () => this.#updateSoon())
     }
     follow(services.use(device).onErrors)
     services.watch(verdict, (said) => follow(said?.onChange))
     services.watch(procedureStatus, (procedure) => follow(procedure?.onState))
     services.watch(links, (all) => follow(all?.onChange))
     // Changes by time alone (RTCM that stops) have no event.
-    this.#ctx.timers.every(5_000, () => this.#look())
-    this.#look()
+    this.#ctx.timers.every(5_000, () => this.#update())
+    this.#update()
   }
 
   /** Once for many changes. */
-  #lookSoon(): void {
-    this.#soon ??= this.#ctx.timers.after(500, () => this.#look())
+  #updateSoon(): void {
+    this.#soon ??= this.#ctx.timers.after(500, () => this.#update())
   }
 
-  #look(): void {
+  #update(): void {
     void this.#soon?.()
     this.#soon = undefined
     const facts = this.#facts()

@@ -83,7 +83,7 @@ export function offerReading(ctx: PluginContext, ring: RecordRing, recorder: Fli
       const now_ms = Math.floor(unit.utc_ms() || ctx.clock.now())
       const to_ms = Math.min(range.to_ms, now_ms)
       const from_ms = range.from_ms === 0 ? to_ms - day_ms : Math.min(range.from_ms, to_ms)
-      recorder.look()
+      recorder.recordChanges()
       const endReading = beginReading()
       try {
         const spans = await timeline(entries(texts), { from_ms, to_ms }, now_ms)
@@ -103,7 +103,7 @@ export function offerReading(ctx: PluginContext, ring: RecordRing, recorder: Fli
       const now_ms = unit.utc_ms() || ctx.clock.now()
       const at_ms = at === undefined ? now_ms : momentOf(at, now_ms)
       if (at_ms > now_ms + 60_000) throw badValue(`'${at}' is in the future`)
-      recorder.look()
+      recorder.recordChanges()
       const endReading = beginReading()
       try {
         return answer(await find(entries(texts), at_ms), now_ms).join('\n')

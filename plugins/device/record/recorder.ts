@@ -6,7 +6,7 @@ import { Minutes, shortened } from './minutes.js'
 import { changesOf, observe } from './observer.js'
 import type { RecordRing } from './ring.js'
 
-const look_ms = 1_000
+const observe_ms = 1_000
 const minute_ms = 60_000
 /** Maximum changes per key and minute: flapping must not displace weeks of the record. */
 const mostChanges = 12
@@ -41,8 +41,8 @@ export class FlightRecorder {
     const { services, timers } = this.#ctx
     this.#offset_ms = before
     if (before === undefined) this.#begin()
-    this.look()
-    timers.every(look_ms, () => this.look())
+    this.recordChanges()
+    timers.every(observe_ms, () => this.recordChanges())
     this.#awaitMinute()
     this.#follow()
     this.#ctx.on(services.use(logs).onLine, ({ plugin, msg, version }) => {
@@ -82,7 +82,7 @@ export class FlightRecorder {
 
   #follow(): void {
     const { services, on } = this.#ctx
-    const look = () => this.look()
+    const observed = () => this.recordChanges()
     services.watch(rtcmStream, (stream) => {
       if (!stream) return
       const subscription = stream.subscribe({
@@ -99,21 +99,21 @@ export class FlightRecorder {
       const undo = [
         () => subscription.close(),
         on(stream.onEpoch, (epoch) => this.#minutes.epoch(epoch)),
-        on(stream.onState, look),
+        on(stream.onState, observed),
       ]
       return () => undo.map((end) => end())
     })
     services.watch(receiver, (source) => {
       if (!source) return
-      const undo = [on(source.onFix, (fix) => this.#minutes.fix(fix)), on(source.onState, look)]
+      const undo = [on(source.onFix, (fix) => this.#minutes.fix(fix)), on(source.onState, observed)]
       return () => undo.map((end) => end())
     })
-    services.watch(procedureStatus, (procedure) => procedure && on(procedure.onState, look))
-    services.watch(uplinks, (ways) => ways && on(ways.onChange, look))
+    services.watch(procedureStatus, (procedure) => procedure && on(procedure.onState, observed))
+    services.watch(uplinks, (ways) => ways && on(ways.onChange, observed))
     services.watch(links, (table) => {
       if (!table) return
       const undo = [
-        on(table.onChange, look),
+        on(table.onChange, observed),
         on(table.onStep, ({ text, done }) => this.note('recovery', done ? text : `${text} (not done)`)),
       ]
       return () => undo.map((end) => end())
@@ -127,9 +127,9 @@ export class FlightRecorder {
   }
 
   /** @param isMinute numbers in texts are written as well */
-  look(isMinute = false): void {
+  recordChanges(isMinute = false): void {
     if (this.#ctx.signal.aborted) return
-    this.#lookAtClock()
+    this.#checkClock()
     const now = observe(this.#ctx)
     const changes = changesOf(this.#situation, now, isMinute)
     if (!changes) return
@@ -151,7 +151,7 @@ export class FlightRecorder {
   }
 
   /** @returns the clock was set: the count up to then has ended */
-  #lookAtClock(): boolean {
+  #checkClock(): boolean {
     const { t, up } = this.#now
     const offset_ms = t - this.#ctx.clock.monotonic()
     const by_ms = Math.round(offset_ms - (this.#offset_ms ?? offset_ms))
@@ -174,11 +174,11 @@ export class FlightRecorder {
     void this.#cancelMinute()
     const rest_ms = minute_ms + early_ms - ((this.#now.t + early_ms) % minute_ms)
     this.#cancelMinute = this.#ctx.timers.after(rest_ms, () => {
-      if (!this.#lookAtClock()) {
+      if (!this.#checkClock()) {
         this.#endCount(this.#now)
         this.#awaitMinute()
       }
-      this.look(true)
+      this.recordChanges(true)
     })
   }
 

@@ -17,7 +17,7 @@ import { addedInterface, isAccessPoint, isJoined, type Roles, rolesOf, takesTurn
 import { Second } from './second.js'
 import type { Tools } from './tools/tools.js'
 
-const look_ms = 5_000
+const reconcile_ms = 5_000
 /** Without a wish of `wap` or `sta` nothing is touched for so long after the start: they come after this plugin. */
 const wishes_ms = 10_000
 const joinLimit_ms = 50_000
@@ -117,7 +117,7 @@ export class RadioKeeper {
     this.#network = network
     if (!this.#isWished) this.#memory = emptyMemory(this.#ctx.clock.monotonic())
     this.#ctx.on(network.onChange, () => void this.reconcile())
-    this.#ctx.timers.every(look_ms, () => void this.reconcile())
+    this.#ctx.timers.every(reconcile_ms, () => void this.reconcile())
     this.#ctx.signal.addEventListener('abort', () => this.#cutJoin?.(aborted()), { once: true })
     void this.reconcile()
   }
@@ -194,7 +194,7 @@ export class RadioKeeper {
     const run = async () => {
       do {
         this.#again = false
-        await this.#look().catch((error: unknown) => {
+        await this.#reconcileOnce().catch((error: unknown) => {
           this.#ctx.log.error({ err: error }, 'the radio could not be looked at, it is tried again in 5 s')
         })
       } while (this.#again && !this.#ctx.signal.aborted)
@@ -205,7 +205,7 @@ export class RadioKeeper {
     return this.#running
   }
 
-  async #look(): Promise<void> {
+  async #reconcileOnce(): Promise<void> {
     const network = this.#network
     if (!network || this.#ctx.signal.aborted) return
     const now_ms = this.#ctx.clock.monotonic()
@@ -272,7 +272,7 @@ export class RadioKeeper {
     const wantsStation = mode === 'station' || mode === 'both'
     if (mode === 'both' && takesTurns(roles) && roles.station) {
       await this.#second.add(roles.station.name)
-      // The daemon shows it a moment later; that is a change, and the next look.
+      // The daemon shows it a moment later; that is a change, and the next round sees it.
       if (!this.#roles().accessPoint || takesTurns(this.#roles())) return
     }
     if (!wantsAp) await this.#end(network, roles.accessPoint, 'ap')

@@ -8,7 +8,7 @@ import { RegulatoryDomain } from './regulatory.js'
 import { ReverseGateway } from './reverse-gateway.js'
 import { Stations } from './stations.js'
 
-const look_ms = 10_000
+const poll_ms = 10_000
 
 export interface AccessPointOptions extends DhcpFolders {
   /** IPv4 with prefix of the station on its own network. */
@@ -87,7 +87,7 @@ export class AccessPoint {
     this.#radio = radio
     this.#network = network
     this.#ctx.on(radio.onChange, () => this.#follow())
-    this.#ctx.timers.every(look_ms, () => this.#look())
+    this.#ctx.timers.every(poll_ms, () => this.#poll())
     // Nothing of it is waited for: a radio that is missing or a daemon that is away must not keep the plugin from starting.
     void this.apply(new Set()).catch((error: Error) =>
       this.#ctx.log.warn({ err: error }, 'the access point is not up yet'),
@@ -121,7 +121,7 @@ export class AccessPoint {
       })
       .finally(() => {
         this.#changed()
-        void this.#look()
+        void this.#poll()
       })
   }
 
@@ -275,7 +275,7 @@ export class AccessPoint {
   }
 
   /** Retries rejected settings, and reads the state. */
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     const radio = this.#radio
     if (!radio || !this.isUp) return
     await this.#turns.runExclusive(async () => {

@@ -23,9 +23,9 @@ export class StationSource {
   start(changed: () => void): void {
     const { services, timers, on } = this.#ctx
     services.watch(verdict, (found) => found && on(found.onChange, changed))
-    const look = () => this.#measureDisk()
-    timers.every(disk_ms, look)
-    void look()
+    const measure = () => this.#measureDisk()
+    timers.every(disk_ms, measure)
+    void measure()
   }
 
   async #measureDisk(): Promise<void> {
