@@ -7,7 +7,7 @@ import { EpochClock } from '../../plugins/reference/integrity/phase/epoch-clock.
 import type { PhaseReport } from '../../plugins/reference/integrity/phase/report.js'
 import { SignalTracks } from '../../plugins/reference/integrity/phase/signal-tracks.js'
 import { Calm } from '../../plugins/reference/integrity/phase/third-difference.js'
-import { type Enu, encodeMsm, messageNumber, offsetEnu, roundEcef } from '../../runtime/lib/gnss/index.js'
+import { type Enu, encodeMsm, messageNumber, roundEcef } from '../../runtime/lib/gnss/index.js'
 import type { RtcmFrame, SatelliteResidual } from '../../schemas/services.js'
 import { arpFrame, msmFrame } from '../harness/index.js'
 import { epochOf, evenDirection, evenNoise, Scene } from './support/phase-scenes.js'
