@@ -9,9 +9,6 @@ const look_ms = 5_000
 /** The end of a job that could not be stored is tried again after this time, as long as the job is leased. */
 const endAgain_ms = 5_000
 const rowsAtOnce = 5_000
-/** A try without an end may be the fault of the machine, or of another job in the process that was killed: so many do not count. */
-const mostKilled = 3
-const usualWaits = { first_ms: 15_000, longest_ms: 900_000 }
 
 export const tables = [
   `create table fleet_job (
@@ -128,7 +125,7 @@ class JobWorker {
       this.#hasMore = claimed.length === room
       // They were claimed after the others were released.
       if (this.#isStopped) await this.#release()
-      else for (const job of claimed) await (this.#kills(job) ? this.#giveUp(job) : this.#run(job))
+      else for (const job of claimed) this.#run(job)
     } catch (error) {
       this.#ctx.log.warn({ err: error, kind: this.#kind }, 'jobs of the fleet cannot be read: it is tried again in 5 s')
     } finally {
@@ -138,31 +135,16 @@ class JobWorker {
 
   /**
    * The oldest hour first, and in it those whose places are near each other. What runs here is not begun beside itself: its lease may have
-   * ended, or it was put again. After tries without an end, its process may be killed by it: the lease then includes the wait of a failed job.
+   * ended, or it was put again.
    */
   #claim(most: number): Promise<Claimed[]> {
-    const { first_ms, longest_ms } = this.#options.waits ?? usualWaits
     return this.#database.query<Claimed>(
-      `update fleet_job as job set locked_by = $1, tries = job.tries + 1,
-         locked_until = now() + make_interval(secs => $4 + least($7::float8, $6::float8 * (power(2, least(job.tries, 30)) - 1)))
+      `update fleet_job as job set locked_by = $1, locked_until = now() + make_interval(secs => $4), tries = job.tries + 1
        from (select kind, key from fleet_job where kind = $2 and run_at <= now() and locked_until <= now() and key <> all($5)
              order by urgent desc, date_trunc('hour', run_at), place, key limit $3 for update skip locked) as due
        where job.kind = due.kind and job.key = due.key returning job.key, job.tries`,
-      [this.#by, this.#kind, most, this.#options.lease_s, [...this.#running], first_ms / 1_000, longest_ms / 1_000],
+      [this.#by, this.#kind, most, this.#options.lease_s, [...this.#running]],
     )
-  }
-
-  /** Its last tries had no end: the process was killed each time. */
-  #kills({ tries }: Claimed): boolean {
-    return tries > (this.#options.tries ?? Number.POSITIVE_INFINITY) + mostKilled
-  }
-
-  async #giveUp(job: Claimed): Promise<void> {
-    this.#ctx.log.error(
-      { kind: this.#kind, job: job.key },
-      'a job of the fleet is given up: its process ended each time',
-    )
-    await this.#end(job, this.#ctx.clock.monotonic(), { again_s: undefined, isDone: false })
   }
 
   #run(job: Claimed): void {
@@ -189,7 +171,7 @@ class JobWorker {
 
   /** @returns undefined: it is given up */
   #nextTry_s({ tries }: Claimed): number | undefined {
-    const { tries: most = Number.POSITIVE_INFINITY, waits = usualWaits } = this.#options
+    const { tries: most = Number.POSITIVE_INFINITY, waits = { first_ms: 15_000, longest_ms: 900_000 } } = this.#options
     return tries < most ? waitAfter_ms(tries, waits) / 1_000 : undefined
   }
 

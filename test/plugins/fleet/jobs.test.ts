@@ -242,37 +242,6 @@ t.test(
   },
 )
 
-t.test('a job that kills its process each time waits longer each time, and is given up', async (t) => {
-  const shared = new FakeFleet(database)
-  const tried: number[] = []
-  let first: Instance | undefined
-  // Each instance is killed by the job: its run does not end, and it gives nothing back.
-  for (let instances = 0; instances < 7; instances++) {
-    const one = await instance(t, shared)
-    await passes(shared, [one], 5)
-    one.jobs.work(
-      'deadly',
-      kind({
-        ...{ lease_s: 10, tries: 2, waits: { first_ms: 20_000, longest_ms: 60_000 } },
-        run: ({ tries }) => {
-          tried.push(tries)
-          return new Promise(() => {})
-        },
-      }),
-    )
-    if (!first) await one.jobs.put('deadly', [{ key: 'x' }])
-    first ??= one
-    const [row] = (
-      await database.query<{ s: number }>('select extract(epoch from locked_until - now())::float8 as s from fleet_job')
-    ).rows
-    if (row && row.s > 0) t.ok(row.s <= 75, `waits ${row.s} s`)
-    await passes(shared, [one], 80)
-    await database.query("update fleet_job set locked_until = 'epoch'")
-  }
-  t.strictSame(tried, [1, 2, 3, 4, 5])
-  t.strictSame(await left(), [])
-})
-
 t.test('a job that is put while it is under way begins anew as soon as it ends', async (t) => {
   const shared = new FakeFleet(database)
   const one = await instance(t, shared)
