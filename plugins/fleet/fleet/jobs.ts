@@ -135,12 +135,12 @@ class JobWorker {
 
   /**
    * The oldest hour first, and in it those whose places are near each other. What runs here is not begun beside itself: its lease may have
-   * ended, or it was put again.
+   * ended, or it was put again. What this worker has claimed and does not run is a claim whose answer was lost with the connection.
    */
   #claim(most: number): Promise<Claimed[]> {
     return this.#database.query<Claimed>(
       `update fleet_job as job set locked_by = $1, locked_until = now() + make_interval(secs => $4), tries = job.tries + 1
-       from (select kind, key from fleet_job where kind = $2 and run_at <= now() and locked_until <= now() and key <> all($5)
+       from (select kind, key from fleet_job where kind = $2 and run_at <= now() and (locked_until <= now() or locked_by = $1) and key <> all($5)
              order by urgent desc, date_trunc('hour', run_at), place, key limit $3 for update skip locked) as due
        where job.kind = due.kind and job.key = due.key returning job.key, job.tries`,
       [this.#by, this.#kind, most, this.#options.lease_s, [...this.#running]],

@@ -55,6 +55,8 @@ export class FakeFleet {
   fails = ''
   /** How many have failed. */
   failed = 0
+  /** Queries with this text are carried out, and their answers are lost with the connection; empty: none. */
+  unanswered = ''
   /** Queries with this text wait. */
   held: { text: string; until: Promise<void>; waiting: number } | undefined
 
@@ -107,7 +109,9 @@ export class FakeFleet {
       this.held.waiting += 1
       await this.held.until
     }
-    return (await on.query(sql, values as unknown[])).rows
+    const { rows } = await on.query(sql, values as unknown[])
+    if (this.unanswered !== '' && sql.includes(this.unanswered)) throw unavailable('the connection was lost')
+    return rows
   }
 
   /** The providers of one instance. */

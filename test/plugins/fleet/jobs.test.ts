@@ -186,6 +186,34 @@ t.test('the end of a job waits for the database; what cannot be stored in it is 
 })
 
 t.test(
+  'jobs that were claimed without an answer are begun when the database is back, not when their lease ends',
+  async (t) => {
+    const shared = new FakeFleet(database)
+    const [one, other] = [await instance(t, shared), await instance(t, shared)]
+    await passes(shared, [one, other], 10)
+    const begun: string[] = []
+    for (const { jobs } of [one, other])
+      jobs.work(
+        'told',
+        kind({
+          lease_s: 300,
+          async run({ key }, end) {
+            begun.push(key)
+            await end()
+          },
+        }),
+      )
+    shared.unanswered = 'returning job.key'
+    await one.jobs.put('told', [{ key: 'x' }])
+    await passes(shared, [one, other], 10)
+    t.strictSame([begun, (await left()).length], [[], 1])
+    shared.unanswered = ''
+    await passes(shared, [one, other], 20)
+    t.strictSame([begun, await left()], [['x'], []], 'once')
+  },
+)
+
+t.test(
   'an instance that stops gives its jobs back; preferred ones come first, then those of near places',
   async (t) => {
     const shared = new FakeFleet(database)
