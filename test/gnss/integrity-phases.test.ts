@@ -250,7 +250,7 @@ t.test('the clock of a stream', async (t) => {
   t.equal(clock.advance(0), undefined, 'twice')
   t.equal(clock.advance(604_797_001), undefined, 'late by less than 3 s')
   t.equal(clock.advance(604_797_000), Number.POSITIVE_INFINITY, 'a clock that went back')
-  t.equal(clock.time_ms, 1000 + 604_800_000, 'the scale goes on')
+  t.equal(clock.time_ms, 1000 + 604_800_000, 'the scale continues')
   t.equal(clock.advance(604_798_000), 1000)
   t.equal(clock.interval_ms, 1000)
   t.equal(clock.advance(Number.NaN), undefined)
@@ -367,7 +367,7 @@ t.test('the frames of the last epochs go to the next instance, and no more than 
   next.look(directions, scene.time_s * 1000)
   next.restore(phases.snapshot())
   second(next)
-  t.equal(known?.interval_s, 1, 'it goes on where the one before was')
+  t.equal(known?.interval_s, 1, 'it continues where the one before was')
   t.equal(known?.interrupted, false)
 })
 

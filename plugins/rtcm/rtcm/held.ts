@@ -41,7 +41,8 @@ export class HeldConditions {
     if (Value.Check(Answers, answers)) this.#answers = answers
   }
 
-  get now(): Held {
+  /** Asks the plugins that run, and stores what is new. */
+  update(): Held {
     const { services } = this.#ctx
     const quality = services.find(reception)
     const check = services.find(neighbourCheck)

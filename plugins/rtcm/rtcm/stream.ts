@@ -91,7 +91,7 @@ export class GatedStream implements RtcmStream {
     this.#output = new Flow(flow)
     this.gate = new Gate({
       mode: () => this.#receiver?.mode ?? 'unknown',
-      held: () => this.#held.now,
+      held: () => this.#held.update(),
       isJudged: () => isProvided(ctx, procedureStatus),
       after,
       text: ctx.text,
